@@ -470,7 +470,8 @@ async def difference(hass: HomeAssistant, changes: Mapping[str, Any], language: 
         ["Details of this trigger are different: at 07:00."], id="what the words do not say",
     ),
     pytest.param({"description": "x"}, ["The description is different."], id="the description"),
-    pytest.param({"variables": {"a": 1}}, ["Also different: variables."], id="variables"),
+    pytest.param({"variables": {"a": 1}}, ["New variable “a”: “1”."], id="variables"),
+    pytest.param({"max_exceeded": "silent"}, ["Also different: max_exceeded."], id="what has no words"),
 ])  # fmt: skip
 async def test_what_changed_is_said(hass: HomeAssistant, changes: Mapping[str, Any], said: list[str]) -> None:
     assert await difference(hass, changes) == said
@@ -725,3 +726,78 @@ async def test_where_inner_steps_end_is_told(hass: HomeAssistant, action: Mappin
     assert (await told(hass, actions=[action, {"delay": 5}])).sentence() == said
     within = await told(hass, actions=[{"if": [KITCHEN], "then": [action, {"delay": 5}]}])
     assert within.sentence() == f"if Kitchen Light is on: {said}"
+
+
+def on(target: str) -> dict[str, Any]:
+    return {"action": "light.turn_on", "target": {"entity_id": target}}
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    pytest.param({"variables": {"t": "light.hall"}, "actions": [on("{{ t }}")]}, "turn on Hallway Light", id="a thing"),
+    pytest.param({"variables": {"t": BOTH}, "actions": [on("{{ t }}")]}, "turn on Hallway Light and Kitchen Light", id="a list of things"),
+    pytest.param({"variables": {"t": "light.hall, light.kitchen"}, "actions": [on("{{ t }}")]}, "turn on Hallway Light and Kitchen Light", id="things in a text"),
+    pytest.param({"variables": {"t": "all"}, "actions": [on("{{ t }}")]}, "turn on all lights", id="all"),
+    pytest.param(
+        {"variables": {"t": "light.hall"}, "actions": [on("{{ t }}"), {"variables": {"t": "light.kitchen"}}]},
+        "turn on Hallway Light / Kitchen Light", id="one of two",
+    ),
+    pytest.param(
+        {"variables": {"t": "light.hall"}, "actions": [on("{{ trigger.entity_id if t else t }}")]},
+        "turn on “{{ trigger.entity_id if t else t }}” (t: “light.hall”)", id="what triggered, or another",
+    ),
+    pytest.param(
+        {"variables": {"t": HIDDEN}, "actions": [{"action": "lock.unlock", "target": {"entity_id": "{{ t }}"}}]}, "unlock …", id="hidden",
+    ),
+    pytest.param(
+        {"variables": {"a": "kitchen"}, "actions": [{"action": "light.turn_on", "target": {"area_id": "{{ a }}"}}]},
+        "turn on all lights in Kitchen", id="a place",
+    ),
+    pytest.param(
+        {"actions": [{"variables": {"m": "The alarm is off."}}, {"action": "notify.mobile_app_x", "data": {"message": "{{ m }}"}}]},
+        "send the message “The alarm is off.” to X", id="a message",
+    ),
+    pytest.param(
+        {"variables": {"m": "hi"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ m }} {{ now() }}"}}]},
+        "send the message “{{ m }} {{ now() }}” (m: “hi”) to X", id="a part of a message",
+    ),
+    pytest.param(
+        {"variables": {"api_token": "hunter2"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ api_token ~ now() }}"}}]},
+        "send the message “{{ api_token ~ now() }}” (api_token: ••••) to X", id="a secret",
+    ),
+    pytest.param({"variables": {"b": 40}, "actions": [light(brightness_pct="{{ b }}")]}, "turn on Hallway Light (brightness pct: “40”)", id="a number"),
+    pytest.param({"variables": {"ok": True}, "conditions": ["{{ ok }}"]}, "only if a template is true: {{ ok }} (ok: “True”): ", id="a condition"),
+    pytest.param({"variables": {"n": 5}, "actions": [{"delay": {"minutes": "{{ n }}"}}]}, "wait 5 minutes", id="a wait"),
+    pytest.param(
+        {"variables": {"l": BOTH}, "actions": [{"repeat": {"for_each": "{{ l }}", "sequence": [on("{{ repeat.item }}")]}}]},
+        "for each of Hallway Light and Kitchen Light: turn on “{{ repeat.item }}”", id="for each",
+    ),
+    pytest.param(
+        {"actions": [{"action": "light.{{ 'turn_on' if now().hour > 5 else 'turn_off' }}", **HALL}]},
+        "turn on Hallway Light or turn off Hallway Light", id="an action of two",
+    ),
+    pytest.param(
+        {"actions": [{"if": [ON], "then": [{"variables": {"m": "x", "t": "light.hall", "token": "hunter2"}}]}]},
+        "if Hallway Light is on: set the variables m (“x”), t (Hallway Light), token (••••)", id="variables",
+    ),
+])  # fmt: skip
+async def test_what_variables_stand_for_is_told(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, **parts)).sentence() == said
+
+
+async def test_a_variable_that_seems_to_be_itself_is_told(hass: HomeAssistant) -> None:
+    text = "{% raw %}{{ t }}{% endraw %}"
+    said = await told(hass, variables={"t": text}, actions=[on("{{ t }}"), {"action": "{{ t }}"}])
+    assert said.actions[0].startswith("turn on “{{ t }}”")
+
+
+async def test_variables_that_change_are_told_with_their_values(hass: HomeAssistant) -> None:
+    before = await async_draft(hass, CONFIG | {"variables": {"t": "light.hall", "gone": 1, "same": 2, "pin": "1111"}})
+    after = await async_draft(
+        hass, CONFIG | {"variables": {"t": "light.kitchen", "new": "x", "same": 2, "pin": "2222"}}
+    )
+    assert await async_difference(hass, "en", before, after, knows=knows) == [
+        "The variable “t” is now Kitchen Light instead of Hallway Light.",
+        "No longer a variable: “gone” (“1”).",
+        "The variable “pin” is now •••• instead of ••••.",
+        "New variable “new”: “x”.",
+    ]

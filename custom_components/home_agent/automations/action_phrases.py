@@ -3,14 +3,12 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_TARGET
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
 from ..home.calls_in_words import async_call_in_words, verb_of
 from ..home.wording import async_more
-from ..languages.digits import MASK
 from ..support.const import DOMAIN
-from ..support.masking import SECRET
 from ..turn.plan import ServiceCall
 from .condition_phrases import async_condition, async_conditions
 from .phrases import (
@@ -76,6 +74,9 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     target, data = _split(action)
     domain, _, name = str(service).partition(".")
     if not name or "{" in str(service):
+        if texts := phrases.texts(service):
+            one_of = [await async_action(phrases, {**action, "action": one, CONF_ENABLED: True}) for one in texts]
+            return await phrases.joined(one_of, any_of=True, most=MAX_ACTIONS)
         is_decided = "{" in str(service)  # a template, a piece of which says nothing
         key = "automation_word_decided_action" if is_decided else "automation_word_some_action"
         told = await phrases.text(key, action=phrases.quoted(service))
@@ -84,10 +85,10 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     if special := await _async_special(phrases, domain, name, target, data):
         return special
     names = await phrases.target(target, domain)
-    ids = tuple(one for one in listed(target.get(ATTR_ENTITY_ID)) if isinstance(one, str) and valid_entity_id(one))
+    ids = tuple(one for one in phrases.meant(target.get(ATTR_ENTITY_ID)) if valid_entity_id(one))
     known = tuple(one for one in ids if phrases.may_tell(one)) or ((f"{domain}.{name}",) if names else ())
     call = ServiceCall(
-        domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=_tactful(phrases, data)
+        domain=domain, service=name, entity_ids=known[:1] if len(known) > 4 else known, data=phrases.told_data(data)
     )
     told = await async_call_in_words(phrases.hass, phrases.language, call, names=names)
     return told if verb_of(call.action) or phrases.language.startswith("de") else _in_a_sentence(told)
@@ -96,24 +97,6 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
 def _in_a_sentence(name: str) -> str:
     """Return a name of an action with a small letter in front, unless it begins with an abbreviation or a mark."""
     return name[:1].lower() + name[1:] if name[1:2].islower() else name
-
-
-def _tactful(phrases: Narrator, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of a call without secrets, and without ids of entities that may not be known."""
-
-    def told(key: object, value: Any) -> Any:
-        if SECRET.search(str(key)):
-            return MASK
-        match value:
-            case str():
-                return phrases.tactful(value)
-            case dict():
-                return {phrases.tactful(str(name)): told(name, item) for name, item in value.items()}
-            case list():
-                return [told(key, item) for item in value]
-        return value
-
-    return {phrases.tactful(str(key)): told(key, value) for key, value in data.items()}
 
 
 async def _async_special(
@@ -138,7 +121,7 @@ async def _async_special(
             return await phrases.text("automation_word_scene", names=await phrases.target(target))
         case "script" if name not in ("turn_on", "turn_off", "toggle", "reload"):
             details = [
-                f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}" for key, value in _tactful(phrases, data).items()
+                f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}" for key, value in phrases.told_data(data).items()
             ]
             told = await phrases.text("automation_word_run_script", names=_script(phrases, name))
             return told + await phrases.in_brackets(details)
@@ -199,7 +182,7 @@ async def _async_wait_for(phrases: Narrator, action: AutomationPart, _depth: int
 
 async def _async_wait_template(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     text = str(plain(action["wait_template"]))
-    what = await async_condition(phrases, text, 1) if friendly(text) is not None else phrases.cut(text)
+    what = await async_condition(phrases, text, 1) if friendly(text) is not None else phrases.template(text)
     told = await phrases.text("automation_word_wait_until", what=in_round_brackets(what))
     return await _async_at_most(phrases, told, action)
 
@@ -243,11 +226,8 @@ async def _async_repeat(phrases: Narrator, action: AutomationPart, depth: int) -
         times = str(count) if isinstance(count, int) else phrases.quoted(count)
         return Opened(await phrases.text("automation_word_repeat", count=times, actions=actions))
     if "for_each" in repeat:
-        items = plain(repeat["for_each"])
-        said = [
-            phrases.name(one) if isinstance(one, str) and valid_entity_id(one) else phrases.quoted(one, 40)
-            for one in listed(items)
-        ]
+        given = phrases.meant(repeat["for_each"])
+        said = [phrases.name(one) if valid_entity_id(one) else phrases.quoted(one, 40) for one in given]
         items = await phrases.joined(said)
         return Opened(await phrases.text("automation_word_for_each", items=items, actions=actions))
     key = "automation_word_repeat_until" if "until" in repeat else "automation_word_repeat_while"
@@ -286,7 +266,7 @@ async def _async_respond(phrases: Narrator, action: AutomationPart, _depth: int)
 
 async def _async_go_on(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     if action.get("condition") == "template" and friendly(text := str(plain(action.get("value_template")))) is None:
-        return await phrases.text("automation_word_go_on_if_true", template=phrases.cut(text))
+        return await phrases.text("automation_word_go_on_if_true", template=phrases.template(text))
     condition = await async_condition(phrases, action)
     told = await phrases.text("automation_word_go_on", condition=condition)
     return Opened(told) if isinstance(condition, AllOf | AnyOf | Opened) else told
@@ -304,9 +284,8 @@ async def _async_variables(phrases: Narrator, action: AutomationPart, _depth: in
     given = plain(action["variables"])
     names = ""
     if isinstance(given, dict):
-        names = await async_more(
-            phrases.hass, phrases.language, [phrases.cut(name, 30) for name in [*given][:MAX_DATA]], len(given)
-        )
+        said = [f"{phrases.cut(name, 30)} ({await phrases.value(name, given[name])})" for name in [*given][:MAX_DATA]]
+        names = await async_more(phrases.hass, phrases.language, said, len(given))
     return await phrases.text("automation_word_variables", names=names or HIDDEN)
 
 

@@ -141,7 +141,7 @@ async def _async_time(phrases: Narrator, part: AutomationPart) -> str:
     if part.get("weekday"):
         said.append(await async_days(phrases, part["weekday"]))
     row = " ".join(said)
-    return Opened(row) if isinstance(said[-1], Opened) else row
+    return Opened(row) if said and isinstance(said[-1], Opened) else row
 
 
 def _is_entity(value: object) -> bool:
@@ -180,7 +180,7 @@ async def _async_template(phrases: Narrator, part: AutomationPart) -> str:
     text = str(plain(part.get("value_template")))
     if (found := friendly(text)) is not None:
         return await async_condition(phrases, found, 1)
-    return await phrases.text("automation_word_if_template", template=phrases.cut(text))
+    return await phrases.text("automation_word_if_template", template=phrases.template(text))
 
 
 async def _async_trigger(phrases: Narrator, part: AutomationPart) -> str:

@@ -25,10 +25,13 @@ from homeassistant.util import dt as dt_util
 
 from ..home.domains import DOMAINS
 from ..home.states import Knows
-from ..home.wording import MAX_DETAILS, MAX_NAME, async_more, name_of
+from ..home.wording import MAX_DETAILS, MAX_KEY, MAX_NAME, async_more, name_of
 from ..languages.data import data_of
+from ..languages.digits import MASK
 from ..support.localize import async_own_text, async_text
+from ..support.masking import SECRET
 from ..support.quoting import one_line, short_name
+from .meanings import Meanings
 from .switched import is_switched_on
 
 type AutomationPart = Mapping[str, Any]
@@ -142,6 +145,9 @@ class Narrator:
     triggers: dict[str, list[AutomationPart]] = field(default_factory=dict)
     """The triggers by their ids, which several may share, for conditions that ask which one it was."""
 
+    meanings: Meanings | None = None
+    """What its variables stand for."""
+
     async def text(self, key: str, **placeholders: str) -> str:
         """Return a sentence or a part of one, cut where a placeholder makes it too long."""
         told = await async_text(self.hass, self.language, key, **placeholders)
@@ -213,9 +219,105 @@ class Narrator:
         return one_line(self.tactful(str(plain(value))[:4000]), most)
 
     def quoted(self, value: object, most: int = MAX_TEXT) -> str:
-        """Return a text in the quotation marks of the language."""
+        """Return a text in the quotation marks of the language; of a template what its variables make of it."""
+        text = str(plain(value))
+        if texts := self._texts(text):
+            return " / ".join(self._in_quotes(one, most) for one in texts)
+        return self._in_quotes(text, most) + self._variables(text)
+
+    def _in_quotes(self, text: str, most: int) -> str:
         begin, end = data_of(self.language).quotes
-        return f"{begin}{self.cut(value, most)}{end}"
+        return f"{begin}{self.cut(text, most)}{end}"
+
+    # Variables.
+
+    def _texts(self, text: str) -> list[str]:
+        """Return the texts that a template comes to by its variables; none if that is not known, or they are too many."""
+        if "{" not in text or self.meanings is None:
+            return []
+        if several := self.meanings.all_of(text):
+            return [", ".join(several)]
+        texts = self.meanings.any_of(text) or ()
+        return [*texts] if len(texts) <= MAX_NAMES else []
+
+    def texts(self, template: object) -> Sequence[str]:
+        """Return all texts that a template may come to; none if that is not known, or they are too many."""
+        text = str(plain(template))
+        found = self.meanings.texts(text) if "{" in text and self.meanings is not None else None
+        return found if found and len(found) <= MAX_NAMES else ()
+
+    def _variables(self, text: str) -> str:
+        """Return in brackets what the variables in a template are, where they alone do not decide what it comes to."""
+        if "{" not in text or self.meanings is None or not (values := self.meanings.values_in(text)):
+            return ""
+        said = [
+            f"{self.cut(name, MAX_KEY)}: {MASK if SECRET.search(name) else ' / '.join(self._written(one) for one in given)}"
+            for name, given in values.items()
+        ]
+        return f" ({', '.join(said)})"
+
+    def _written(self, value: object) -> str:
+        """Return a value of a variable as it is written, without what is secret in it."""
+        told = self.masked("", plain(value))
+        return self._in_quotes(", ".join(map(str, told)) if isinstance(told, list) else str(told), MAX_TEXT)
+
+    def template(self, value: object) -> str:
+        """Return a template as it is written, cut, and what its variables are."""
+        text = str(plain(value))
+        return self.cut(text) + self._variables(text)
+
+    def meaning(self, text: str) -> str:
+        """Return a text that is told in quotation marks of others: of a template what its variables make of it."""
+        return " / ".join(self._texts(text)) or text + self._variables(text)
+
+    def meant(self, values: object) -> list[str]:
+        """Return values as texts, with what a variable stands for in its place."""
+        found: list[str] = []
+        for value in listed(plain(values)):
+            several = self.meanings.all_of(str(value)) if "{" in str(value) and self.meanings is not None else None
+            found += [one.strip() for text in several for one in text.split(",")] if several else [str(value)]
+        return [*dict.fromkeys(found)]
+
+    async def value(self, key: object, value: object) -> str:
+        """Return the value of a variable: the names of entities, or a text."""
+        if SECRET.search(str(key)):
+            return MASK
+        ids = [
+            one
+            for one in listed(plain(value))
+            if isinstance(one, str) and valid_entity_id(one) and self._is_entity(one)
+        ]
+        if ids and len(ids) == len(listed(plain(value))):
+            return await self.names(ids)
+        return self._written(value)
+
+    def masked(self, key: object, value: Any) -> Any:
+        """Return a plain value without secrets, and without ids of entities that may not be known."""
+        if SECRET.search(str(key)):
+            return MASK
+        match value:
+            case str():
+                return self.tactful(value)
+            case dict():
+                return {self.tactful(str(name)): self.masked(name, item) for name, item in value.items()}
+            case list():
+                return [self.masked(key, item) for item in value]
+        return value
+
+    def told_data(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of a call as it is told: without secrets, with what variables stand for."""
+
+        def meant(value: Any) -> Any:
+            match value:
+                case str():
+                    return self.meaning(value)
+                case dict():
+                    return {name: meant(item) for name, item in value.items()}
+                case list():
+                    return [meant(item) for item in value]
+            return value
+
+        return {self.tactful(str(key)): self.masked(key, meant(value)) for key, value in data.items()}
 
     def tactful(self, text: str) -> str:
         """Return a text with "…" for every id of an entity that may not be known."""
@@ -236,6 +338,8 @@ class Narrator:
     def name(self, entity_id: object) -> str:
         """Return the name of an entity; its id if it does not exist, "…" if it may not be known."""
         text = str(plain(entity_id))
+        if texts := self._texts(text):
+            return " / ".join(self.name(one) or self.quoted(one) for one in texts)
         if not valid_entity_id(text):
             entry = er.async_get(self.hass).async_get(er.async_resolve_entity_id(er.async_get(self.hass), text) or text)
             if entry is None:
@@ -253,14 +357,16 @@ class Narrator:
 
     async def names(self, entity_ids: object, *, any_of: bool = False) -> str:
         """Return the names of entities in a row; "everything" for all."""
-        ids = listed(plain(entity_ids))
+        ids = self.meant(entity_ids)
         if ids in ([], [ENTITY_MATCH_ALL]):
             return await self.text("automation_word_all") if ids else ""
-        return await self.joined(_once([self.name(one) for one in dict.fromkeys(map(str, ids))]), any_of=any_of)
+        return await self.joined(_once([self.name(one) for one in ids]), any_of=any_of)
 
     def place(self, kind: str, place_id: object) -> str:
         """Return the name of a device, an area, a floor or a label; "…" if nothing in it may be known."""
         target = str(plain(place_id))
+        if texts := self._texts(target):
+            return " / ".join(self.place(kind, one) for one in texts)
         if "{" in target:
             return self.quoted(target)
         extracted = async_extract_referenced_entity_ids(self.hass, TargetSelection({kind: [target]}))
@@ -283,16 +389,16 @@ class Narrator:
         if not isinstance(target, Mapping):
             return self.quoted(target) if target else ""
         said: list[str] = []
-        if ids := listed(plain(target.get(ATTR_ENTITY_ID))):
+        if ids := self.meant(target.get(ATTR_ENTITY_ID)):
             if ids == [ENTITY_MATCH_ALL] and domain:
                 said.append(await self.all_of(domain))
             else:
-                said += [self.name(one) for one in dict.fromkeys(map(str, ids)) if one != ENTITY_MATCH_ALL] or [
+                said += [self.name(one) for one in ids if one != ENTITY_MATCH_ALL] or [
                     await self.text("automation_word_all")
                 ]
-        said += [self.place("device_id", one) for one in listed(plain(target.get("device_id")))]
+        said += [self.place("device_id", one) for one in self.meant(target.get("device_id"))]
         for kind, key in _PLACES.items():
-            if places := listed(plain(target.get(kind))):
+            if places := self.meant(target.get(kind)):
                 where = await self.text(key, name=await self.joined(_once([self.place(kind, one) for one in places])))
                 said.append(f"{await self.all_of(domain)} {where}" if domain else where)
         told = await self.joined(_once(said), any_of=any_of)
@@ -396,7 +502,9 @@ class Narrator:
             given = plain(value)
             if not isinstance(given, dict):
                 return self.quoted(given)
-            parts = [(self.cut(given[unit]), key) for unit, key in UNIT_KEYS.items() if given.get(unit)]
+            parts = [
+                (self.cut(self.meaning(str(given[unit]))), key) for unit, key in UNIT_KEYS.items() if given.get(unit)
+            ]
             return " ".join([f"{count} {(await self.text(key)).split('|')[-1]}" for count, key in parts])
         left, said = round(abs(seconds), 1), list[str]()
         for unit, key in _UNITS:

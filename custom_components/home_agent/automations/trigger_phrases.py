@@ -283,7 +283,7 @@ async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> st
         )
     if found is not None and found.get("condition") == "numeric_state":
         return await _async_numeric(phrases, {**found, CONF_FOR: part.get(CONF_FOR)})
-    told = await phrases.text("automation_word_becomes_true", template=phrases.cut(text))
+    told = await phrases.text("automation_word_becomes_true", template=phrases.template(text))
     return await _async_stays(phrases, told, part, has_verb=False)
 
 
@@ -291,7 +291,7 @@ async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     kinds = [phrases.quoted(one) for one in listed(part.get("event_type"))]
     data = part.get("event_data")
     details = [
-        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(value, 40)}"
+        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(phrases.meaning(str(plain(value))), 40)}"
         for key, value in (data.items() if isinstance(data, Mapping) else ())
     ]
     told = await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True))

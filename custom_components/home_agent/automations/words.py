@@ -9,12 +9,13 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 
 from ..home.states import Knows
-from ..home.wording import async_more, async_spoken
+from ..home.wording import MAX_KEY, async_more, async_spoken
 from ..languages.data import data_of
 from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
 from .draft import AutomationDraft
+from .meanings import Meanings
 from .phrases import HIDDEN, Narrator, listed, plain, told_apart
 from .trigger_phrases import async_trigger
 
@@ -46,6 +47,12 @@ _CHANGES: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }  # fmt: skip
 _TOLD = frozenset({"id", "alias", "mode", "triggers", "conditions", "actions", "description"})
+_VARIABLES = frozenset({"trigger_variables", "variables"})
+_VARIABLE_CHANGES: Mapping[tuple[bool, bool], str] = {
+    (False, True): "automation_change_new_variable",
+    (True, False): "automation_change_no_variable",
+    (True, True): "automation_change_other_variable",
+}
 _DEFAULT_MODE = "single"
 _INNER = frozenset({"variables", "alias", "enabled"})
 
@@ -142,7 +149,8 @@ def _is_inner(part: object) -> bool:
 
 
 async def _async_phrases(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> Narrator:
-    phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
+    meanings = Meanings(hass, draft)
+    phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows, meanings=meanings)
     for place, trigger in enumerate(draft.triggers):
         phrases.triggers.setdefault(str(trigger.get("id", place)), []).append(trigger)
     return phrases
@@ -187,6 +195,8 @@ async def async_difference(
         said += await _async_changes(phrases, kind, old[kind], new[kind])
     if before.written.get("description") != after.written.get("description"):
         said.append(await phrases.text("automation_change_description"))
+    for kind in _VARIABLES:
+        said += await _async_variables(old_phrases, phrases, before.written.get(kind), after.written.get(kind))
     if others := _other_keys(before, after):
         said.append(
             await phrases.text("automation_change_others", names=", ".join(phrases.cut(one, 30) for one in others))
@@ -196,10 +206,25 @@ async def async_difference(
     return [*said[:MAX_DIFFERENCES], await async_more(hass, phrases.language, [], len(said) - MAX_DIFFERENCES)]
 
 
+async def _async_variables(old_phrases: Narrator, phrases: Narrator, old: object, new: object) -> list[str]:
+    """Return which variables are new, gone and other, with their values."""
+    old, new = (given if isinstance(given, Mapping) else {} for given in (plain(old), plain(new)))
+    said: list[str] = []
+    for key in dict.fromkeys((*old, *new)):
+        if key in old and key in new and old[key] == new[key]:
+            continue
+        name = phrases.quoted(key, MAX_KEY)
+        before = await old_phrases.value(key, old.get(key)) if key in old else ""
+        value = await phrases.value(key, new.get(key)) if key in new else ""
+        sentence = _VARIABLE_CHANGES[key in old, key in new]
+        said.append(await phrases.text(sentence, name=name, before=before, value=value))
+    return said
+
+
 def _other_keys(before: AutomationDraft, after: AutomationDraft) -> list[str]:
     """Return the names of what else differs, as variables, and of what only differs as it is written."""
     old, new = before.written, after.written
-    keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD]
+    keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD | _VARIABLES]
     return [str(key) for key in keys if plain(old.get(key)) != plain(new.get(key))]
 
 
