@@ -8,8 +8,11 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
 
+from custom_components.home_agent.automations.action_phrases import async_action
+from custom_components.home_agent.automations.condition_phrases import async_condition
 from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.phrases import Narrator
+from custom_components.home_agent.automations.trigger_phrases import async_trigger
 from custom_components.home_agent.automations.words import AutomationWords, async_difference, async_words
 
 HIDDEN = "lock.secret"
@@ -775,6 +778,7 @@ def on(target: str) -> dict[str, Any]:
         {"actions": [{"action": "light.{{ 'turn_on' if now().hour > 5 else 'turn_off' }}", **HALL}]},
         "turn on Hallway Light or turn off Hallway Light", id="an action of two",
     ),
+    pytest.param({"actions": [{"action": "{{ states('sensor.x') }}", **HALL}]}, "run an action that a template decides (Hallway Light)", id="any action"),
     pytest.param(
         {"actions": [{"if": [ON], "then": [{"variables": {"m": "x", "t": "light.hall", "token": "hunter2"}}]}]},
         "if Hallway Light is on: set the variables m (“x”), t (Hallway Light), token (••••)", id="variables",
@@ -801,3 +805,99 @@ async def test_variables_that_change_are_told_with_their_values(hass: HomeAssist
         "The variable “pin” is now •••• instead of ••••.",
         "New variable “new”: “x”.",
     ]
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    pytest.param(
+        {"action": "notify.mobile_app_x", "data": {"message": "Hi", "title": "Police", "data": {"image": "/api/camera_proxy/camera.bedroom"}}},
+        "send the message “Hi” to X (title: “Police”, data: “image /api/camera_proxy/camera.bedroom”)", id="a title and a picture",
+    ),
+    pytest.param(
+        {"action": "notify.mobile_app_x", "data": {"message": "command_activity", "data": {"intent_package_name": "com.bank", "token": "hunter2"}}},
+        "send the message “command_activity” to X (data: “intent package name com.bank, token ••••”)", id="a command to a phone",
+    ),
+    pytest.param(
+        {"action": "persistent_notification.create", "data": {"message": "a", "title": "Fire"}},
+        "show the message “a” in Home Assistant (title: “Fire”)", id="a notification",
+    ),
+    pytest.param(
+        {"action": "tts.speak", "target": {"entity_id": "tts.x"}, "data": {"media_player_entity_id": "media_player.kitchen", "message": "Hi", "language": "de"}},
+        "say “Hi” on Speaker (language: “de”)", id="a language",
+    ),
+    pytest.param(
+        {"action": "home_agent.process", "data": {"text": "Say it.", "profile": "Butler", "context_entities": ["person.anna", HIDDEN]}},
+        "ask Butler: “Say it.” (with the states of Anna and …)", id="what an agent is told",
+    ),
+    pytest.param(
+        {"action": "conversation.process", "data": {"text": "Unlock", "agent_id": "abc", "language": "en"}},
+        "ask abc: “Unlock” (language: “en”)", id="an agent by its id",
+    ),
+    pytest.param(
+        {"event": "bell", "event_data": {"action": "OPEN", "pin": "1234"}}, "fire the event “bell” (action: “OPEN”, pin: ••••)", id="the data of an event",
+    ),
+    pytest.param({"action": "scene.turn_on", "target": {"entity_id": "scene.movie"}, "data": {"transition": 9}}, "activate the scene Movie (transition: 9)", id="a scene"),
+    pytest.param({"stop": "bad", "error": True}, "stop there (“bad”) (error: True)", id="an error"),
+    pytest.param({"stop": "done"}, "stop there (“done”)", id="an end"),
+    pytest.param(
+        light() | {"continue_on_error": True}, "turn on Hallway Light (after an error it goes on)", id="going on after an error",
+    ),
+    pytest.param(
+        {"if": [ON], "then": [{"delay": 1}], "continue_on_error": True},
+        "(if Hallway Light is on: wait 1 second) (after an error it goes on)", id="several steps after an error",
+    ),
+])  # fmt: skip
+async def test_no_part_of_a_call_is_left_out(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, actions=[parts])).sentence() == said
+
+
+@pytest.mark.parametrize(("trigger", "said"), [
+    pytest.param({"trigger": "webhook", "webhook_id": "secret", "local_only": False}, "when its webhook is called, also from the Internet", id="the Internet"),
+    pytest.param({"trigger": "webhook", "webhook_id": "secret", "local_only": True}, "when its webhook is called", id="only from here"),
+    pytest.param({"trigger": "mqtt", "topic": "a/b"}, "when a message arrives on the MQTT topic “a/b”", id="any message"),
+    pytest.param({"trigger": "mqtt", "topic": "a/b", "payload": "OPEN"}, "when a message arrives on the MQTT topic “a/b” (payload: “OPEN”)", id="one message"),
+    pytest.param(
+        {"trigger": "event", "event_type": "x", "context": {"user_id": ["person-1"]}},
+        "when the event “x” occurs (context: “user id ['person-1']”)", id="whose event",
+    ),
+    pytest.param({"trigger": "tag", "tag_id": "t", "device_id": "d1"}, "when the tag “t” is scanned (device: “…”)", id="where a tag is scanned"),
+    pytest.param(
+        {"trigger": "persistent_notification", "update_type": ["added"], "notification_id": "fire"},
+        "by a trigger of the kind “Persistent Notification” (update type: “added”, notification id: “fire”)", id="a notification",
+    ),
+])  # fmt: skip
+async def test_no_part_of_a_trigger_is_left_out(hass: HomeAssistant, trigger: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, triggers=[trigger])).triggers == (said,)
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    ({}, "wait 5 seconds"),
+    ({"mode": "single"}, "wait 5 seconds"),
+    ({"mode": "restart"}, "wait 5 seconds (if it is triggered again meanwhile: it starts over)"),
+    ({"mode": "queued", "max": 10}, "wait 5 seconds (if it is triggered again meanwhile: it runs once more afterwards)"),
+    ({"mode": "queued", "max": 50}, "wait 5 seconds (if it is triggered again meanwhile: it runs once more afterwards, at most 50 runs)"),
+    ({"initial_state": False}, "wait 5 seconds (initial state: False)"),
+])  # fmt: skip
+async def test_what_else_an_automation_says_is_told(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    found = await told(hass, actions=[{"delay": 5}], **parts)
+    assert found.sentence() == found.short() == said
+
+
+async def test_how_many_runs_there_are_is_told_in_a_difference(hass: HomeAssistant) -> None:
+    before, after = [await async_draft(hass, CONFIG | {"mode": "queued", "max": most}) for most in (2, 50)]
+    [said] = await async_difference(hass, "en", before, after, knows=knows)
+    assert "at most 50 runs (before: it runs once more afterwards, at most 2 runs)" in said
+
+
+async def test_the_values_of_a_device_are_told(hass: HomeAssistant) -> None:
+    narrator = Narrator(hass=hass, language="en", knows=knows)
+    action = {
+        "device_id": "x",
+        "domain": "cover",
+        "entity_id": "light.hall",
+        "type": "set_position",
+        "position": 37,
+        "code": "1234",
+    }
+    assert (await async_action(narrator, action)).endswith(" (position: 37, code: ••••)")
+    assert "position: 37" in await async_condition(narrator, {"condition": "device", **action})
+    assert "position: 37" in await async_trigger(narrator, {"platform": "device", **action})

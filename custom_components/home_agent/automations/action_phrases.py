@@ -31,6 +31,7 @@ MAX_ACTIONS = 8
 MAX_MESSAGE = 120  # characters
 MAX_DATA = 10  # variables that are named
 _MOBILE_APP = "mobile_app_"
+_COMMON_OF_STEPS = frozenset({"alias", "continue_on_error", "enabled", "metadata", "response_variable"})
 
 
 async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str:
@@ -39,6 +40,8 @@ async def async_action(phrases: Narrator, action: object, depth: int = 0) -> str
         return HIDDEN
     reader = next((reader for key, reader in _READERS.items() if key in action), None)
     told = await reader(phrases, action, depth) if reader else phrases.quoted(", ".join(map(str, action)))
+    if told and action.get("continue_on_error") is True:
+        told = await phrases.text("automation_word_despite_errors", what=in_round_brackets(told))
     return await phrases.switched(told, action)
 
 
@@ -108,17 +111,20 @@ async def _async_special(
         case "notify" if message:
             who = await _async_recipient(phrases, name, target)
             key = "automation_word_message_to" if who else "automation_word_message"
-            return await phrases.text(key, text=message, names=who)
+            return await phrases.text(key, text=message, names=who) + await phrases.rest(data, ("message",))
         case "persistent_notification" if message and name == "create":
-            return await phrases.text("automation_word_show", text=message)
+            return await phrases.text("automation_word_show", text=message) + await phrases.rest(data, ("message",))
         case "tts" | "assist_satellite" if message:
             where = data.get("media_player_entity_id") or target.get(ATTR_ENTITY_ID)
             names = await phrases.names(where) if where else await phrases.target(target)
-            return await phrases.text("automation_word_say", text=message, names=names or HIDDEN)
+            told = await phrases.text("automation_word_say", text=message, names=names or HIDDEN)
+            return told + await phrases.rest(data, ("message", "media_player_entity_id", "cache"))
         case "home_agent" | "conversation" if name == "process" and data.get("text"):
             return await _async_ask(phrases, domain, data)
         case "scene" if name == "turn_on" and target.get(ATTR_ENTITY_ID):
-            return await phrases.text("automation_word_scene", names=await phrases.target(target))
+            return await phrases.text("automation_word_scene", names=await phrases.target(target)) + await phrases.rest(
+                data, ()
+            )
         case "script" if name not in ("turn_on", "turn_off", "toggle", "reload"):
             details = [
                 f"{phrases.cut(key, 30)}: {phrases.quoted(value, 40)}" for key, value in phrases.told_data(data).items()
@@ -148,8 +154,11 @@ async def _async_ask(phrases: Narrator, domain: str, data: AutomationPart) -> st
     agent = data.get("profile") or data.get("agent_id")
     name = phrases.name(agent) if isinstance(agent, str) and valid_entity_id(agent) else ""
     if not name:
-        name = "Home Agent" if domain == DOMAIN else "Assist"
-    return await phrases.text("automation_word_ask", names=name, text=phrases.quoted(data.get("text"), MAX_MESSAGE))
+        name = phrases.cut(phrases.meaning(str(agent))) if agent else "Home Agent" if domain == DOMAIN else "Assist"
+    told = await phrases.text("automation_word_ask", names=name, text=phrases.quoted(data.get("text"), MAX_MESSAGE))
+    if names := await phrases.names(data.get("context_entities")):
+        told = await phrases.text("automation_word_ask_with", what=told, names=names)
+    return told + await phrases.rest(data, ("text", "profile", "agent_id", "context_entities"))
 
 
 async def _async_scene(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
@@ -246,13 +255,18 @@ async def _async_sequence(phrases: Narrator, action: AutomationPart, depth: int)
 
 
 async def _async_event(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
-    return await phrases.text("automation_word_fire", event=phrases.quoted(action["event"]))
+    told = await phrases.text("automation_word_fire", event=phrases.quoted(action["event"]))
+    data: dict[str, Any] = {}
+    for key in ("event_data", "event_data_template"):
+        data |= given if isinstance(given := plain(action.get(key)), dict) else {}
+    return told + await phrases.rest(data, ())
 
 
 async def _async_stop(phrases: Narrator, action: AutomationPart, _depth: int) -> str:
     why = phrases.quoted(action["stop"]) if action["stop"] else ""
     told = await phrases.text("automation_word_stop")
-    return f"{told} ({why})" if why else told
+    told = f"{told} ({why})" if why else told
+    return told + await phrases.rest(action, {*_COMMON_OF_STEPS, "stop", *(() if action.get("error") else ("error",))})
 
 
 async def _async_respond(phrases: Narrator, action: AutomationPart, _depth: int) -> str:

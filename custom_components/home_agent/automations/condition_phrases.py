@@ -51,7 +51,9 @@ async def async_condition(phrases: Narrator, condition: object, depth: int = 0) 
     if kind in _GROUPS:
         told = await _async_group(phrases, condition, kind, depth)
     elif reader := _READERS.get(kind):
-        told = await reader(phrases, options_of(condition))
+        part = options_of(condition)
+        told = await reader(phrases, part)
+        told = await phrases.whole_of(told, part, _COMMON | _TOLD[kind]) if kind in _TOLD else told
     else:
         told = await _async_named(phrases, kind, condition)
     return await phrases.switched(told, condition)
@@ -64,6 +66,17 @@ async def async_conditions(phrases: Narrator, conditions: object, depth: int = 0
     )
 
 
+_COMMON = frozenset({"alias", "condition", "enabled", "options"})
+_TOLD: Mapping[str, frozenset[str]] = {
+    "numeric_state": frozenset({"above", "attribute", "below", "entity_id", "value_template"}),
+    "state": frozenset({"attribute", "entity_id", "for", "match", "state"}),
+    "sun": frozenset({"after", "after_offset", "before", "before_offset"}),
+    "template": frozenset({"value_template"}),
+    "time": frozenset({"after", "before", "weekday"}),
+    "trigger": frozenset({"id"}),
+    "zone": frozenset({"entity_id", "zone"}),
+}
+"""By the kind of a condition, what its reader tells; all else that stands in one is told by its name."""
 _GROUPS = frozenset({"and", "or", "not"})
 _NOT: Mapping[type[str], str] = {AnyOf: "automation_word_not_one_of", AllOf: "automation_word_not_together"}
 """What is said of several that must not be so: each, or all of them together."""

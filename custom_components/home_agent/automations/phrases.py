@@ -3,7 +3,7 @@
 Texts in an automation may be a model's or a stranger's: they are cut, on one line, and tell of no entity that may not be known.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 import re
@@ -25,7 +25,7 @@ from homeassistant.util import dt as dt_util
 
 from ..home.domains import DOMAINS
 from ..home.states import Knows
-from ..home.wording import MAX_DETAILS, MAX_KEY, MAX_NAME, async_more, name_of
+from ..home.wording import MAX_DETAILS, MAX_KEY, MAX_NAME, async_details, async_more, name_of
 from ..languages.data import data_of
 from ..languages.digits import MASK
 from ..support.localize import async_own_text, async_text
@@ -198,6 +198,19 @@ class Narrator:
     async def in_brackets(self, details: Sequence[str], most: int = MAX_DETAILS) -> str:
         """Return details in brackets after what they are of, surplus ones as a number; "" if there are none."""
         return f" ({await async_more(self.hass, self.language, details[:most], len(details))})" if details else ""
+
+    async def rest(self, part: Mapping[str, Any], told: Collection[str]) -> str:
+        """Return in brackets what else a part says than is told already; "" if there is nothing else."""
+        left = {str(key): value for key, value in part.items() if key not in told}
+        given: dict[str, Any] = plain(left)
+        if (devices := given.pop("device_id", None)) is not None:
+            given["device"] = ", ".join(self.place("device_id", one) for one in self.meant(devices))
+        return await async_details(self.hass, self.language, self.told_data(given))
+
+    async def whole_of(self, told: str, part: Mapping[str, Any], keys: Collection[str]) -> str:
+        """Return what is told of a part by some of its keys, and what else it says."""
+        rest = await self.rest(part, keys)
+        return f"{in_round_brackets(told)}{rest}" if rest else told
 
     def may_tell(self, entity_id: str) -> bool:
         """Return whether an entity may be named; the sun and the home itself are everywhere."""

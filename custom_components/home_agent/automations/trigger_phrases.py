@@ -56,6 +56,32 @@ _SUN: Mapping[tuple[str, str], str] = {
     ("sunrise", "after"): "automation_word_after_sunrise",
 }
 MAX_MOMENTS = 8
+_COMMON = frozenset({
+    "alias", "condition", "continue_on_error", "enabled", "id", "metadata", "options", "platform", "target", "trigger", "variables",
+})  # fmt: skip
+"""Keys that every trigger, condition or action may have, which say nothing or are told for all of them."""
+_OF_DEVICES = frozenset({"device_id", "discovery_id", "domain", "entity_id", "for", "subtype", "type"})
+_TOLD: Mapping[str, frozenset[str]] = {
+    "calendar": frozenset({"entity_id", "event", "offset"}),
+    "conversation": frozenset({"command"}),
+    "event": frozenset({"event_data", "event_type"}),
+    "homeassistant": frozenset({"event"}),
+    "mqtt": frozenset({"topic"}),
+    "numeric_state": frozenset({"above", "attribute", "below", "entity_id", "for", "value_template"}),
+    "state": frozenset({"attribute", "entity_id", "for", "from", "not_from", "not_to", "to"}),
+    "sun": frozenset({"event", "offset"}),
+    "sun.sunrise": frozenset({"offset", "offset_type"}),
+    "sun.sunset": frozenset({"offset", "offset_type"}),
+    "tag": frozenset({"tag_id"}),
+    "template": frozenset({"for", "value_template"}),
+    "time": frozenset({"at", "weekday"}),
+    "time_pattern": frozenset({"hours", "minutes", "seconds"}),
+    "webhook": frozenset({"local_only", "webhook_id"}),
+    "zone": frozenset({"entity_id", "event", "zone"}),
+}
+"""By the kind of a trigger, what its reader tells; all else that stands in one is told by its name."""
+_USUAL: Mapping[str, Mapping[str, Any]] = {"mqtt": {"encoding": "utf-8", "qos": 0}}
+"""By the kind of a trigger, what Home Assistant fills in."""
 _COUNTED = ("hours", "minutes", "seconds")
 _A_WHOLE: Mapping[str, int] = {"hours": 24, "minutes": 60, "seconds": 60}
 """How many of a unit there are before it begins again: what does not divide that comes at uneven times."""
@@ -65,7 +91,13 @@ async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
     """Return one trigger in words."""
     kind = str(trigger.get(CONF_PLATFORM) or trigger.get("trigger") or "")
     reader = _READERS.get(kind)
-    told = await (reader(phrases, options_of(trigger)) if reader else _async_named(phrases, kind, trigger))
+    if reader is None:
+        told = await _async_named(phrases, kind, trigger)
+    else:
+        part = options_of(trigger)
+        left = {key: value for key, value in part.items() if value != _USUAL.get(kind, {}).get(key)}
+        told = await reader(phrases, part)
+        told = await phrases.whole_of(told, left, _COMMON | _TOLD[kind]) if kind in _TOLD else told
     return await phrases.switched(told, trigger)
 
 
@@ -298,8 +330,10 @@ async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     return told + await phrases.in_brackets(details)
 
 
-async def _async_webhook(phrases: Narrator, _part: AutomationPart) -> str:
-    return await phrases.text("automation_word_webhook")  # its id is a secret
+async def _async_webhook(phrases: Narrator, part: AutomationPart) -> str:
+    """Return a webhook without its id, which is a secret."""
+    is_local = part.get("local_only", True) is not False
+    return await phrases.text("automation_word_webhook" if is_local else "automation_word_webhook_from_anywhere")
 
 
 async def _async_mqtt(phrases: Narrator, part: AutomationPart) -> str:
@@ -352,8 +386,10 @@ async def async_device_part(phrases: Narrator, part: AutomationPart, category: s
             phrases.hass, phrases.language, "device_automation", domain, f"device_automation.trigger_subtype.{subtype}"
         )
         told = found.replace("{entity_name}", name).replace("{subtype}", phrases.cut(sub or subtype))
-        return told if entity else f"{name}: {told}"
-    return f"{name}: {phrases.quoted(kind.replace('_', ' '))}"
+        told = told if entity else f"{name}: {told}"
+    else:
+        told = f"{name}: {phrases.quoted(' '.join(filter(None, (kind, str(part.get('subtype') or '')))).replace('_', ' '))}"
+    return told + await phrases.rest(part, _COMMON | _OF_DEVICES)
 
 
 async def _async_device(phrases: Narrator, part: AutomationPart) -> str:
@@ -393,11 +429,13 @@ async def _async_named(phrases: Narrator, kind: str, trigger: AutomationPart) ->
     has_verb = bool(ids) and name in _WORDS
     if has_verb:
         told = await phrases.text(_WORDS[name], names=await phrases.names(ids, any_of=True))
+        told += await phrases.in_brackets(await async_fields(phrases, part, ids))
     else:
         known = await async_kind(phrases, kind, "triggers")
         if not known and not isinstance(target, Mapping):
             known_kind = await async_own_text(phrases.hass, phrases.language, "title", domain, "title")
-            return await phrases.text("automation_word_other_trigger", kind=phrases.quoted(known_kind or kind))
+            told = await phrases.text("automation_word_other_trigger", kind=phrases.quoted(known_kind or kind))
+            return told + await phrases.rest(trigger, _COMMON)
         said = [await phrases.target(target, any_of=True), *await async_fields(phrases, part, ids)]
         details = ", ".join(one for one in said if one)
         told = f"{known or phrases.quoted(kind)} ({details})" if details else known or phrases.quoted(kind)

@@ -54,6 +54,9 @@ _VARIABLE_CHANGES: Mapping[tuple[bool, bool], str] = {
     (True, True): "automation_change_other_variable",
 }
 _DEFAULT_MODE = "single"
+_USUAL_MOST: Mapping[str, int] = {"parallel": 10, "queued": 10}
+_UNTOLD = frozenset({"blueprint", "max", "max_exceeded", "stored_traces", "trace", "use_blueprint"})
+"""What else an automation may have that does nothing in the home, or is told as its mode."""
 _INNER = frozenset({"variables", "alias", "enabled"})
 
 
@@ -70,6 +73,8 @@ class AutomationWords:
     """How it joins the last of several that belong together."""
     more: str = "+{count}"
     """How it says how many are left out."""
+    besides: str = ""
+    """What comes of it where it is triggered while it is still running, if that is not as usual; and what else it says."""
     quotes: Sequence[str] = ("“", "”")
     """Its quotation marks: one that is opened is closed where a phrase is cut."""
 
@@ -100,7 +105,8 @@ class AutomationWords:
         begins = _row(told_apart(triggers, any_of=True), self.any_of)
         conditions, actions = (told_apart(parts, any_of=False) for parts in (conditions, actions))
         when = ", ".join(part for part in (begins, _row(conditions, self.all_of)) if part)
-        return f"{when}: {_row(actions, self.all_of)}" if when else _row(actions, self.all_of)
+        does = f"{_row(actions, self.all_of)} ({self.besides})" if self.besides else _row(actions, self.all_of)
+        return f"{when}: {does}" if when else does
 
     def _cut(self, text: str, words: int) -> str:
         said = text.split()
@@ -140,7 +146,29 @@ async def async_words(hass: HomeAssistant, language: str, draft: AutomationDraft
         all_of=await phrases.text("automation_word_and", first="{first}", last="{last}"),
         more=await phrases.text("confirm_more_names", count="{count}"),
         quotes=data_of(phrases.language).quotes,
+        besides=await _async_besides(phrases, draft),
     )
+
+
+def _mode_of(draft: AutomationDraft) -> tuple[str, int | None]:
+    """Return the mode of an automation, and how many runs there are at most where that is not as usual."""
+    mode, most = str(draft.normalized.get("mode") or _DEFAULT_MODE), draft.normalized.get("max")
+    return mode, most if mode in _USUAL_MOST and isinstance(most, int) and most != _USUAL_MOST[mode] else None
+
+
+async def _async_mode(phrases: Narrator, draft: AutomationDraft) -> str:
+    mode, most = _mode_of(draft)
+    told = await phrases.text(_MODES.get(mode, _MODES[_DEFAULT_MODE]))
+    return await phrases.text("automation_word_most_runs", what=told, count=str(most)) if most is not None else told
+
+
+async def _async_besides(phrases: Narrator, draft: AutomationDraft) -> str:
+    said = []
+    if _mode_of(draft)[0] != _DEFAULT_MODE:
+        said.append(await phrases.text("automation_word_meanwhile", mode=await _async_mode(phrases, draft)))
+    if others := await phrases.rest(draft.written, _TOLD | _VARIABLES | _UNTOLD):
+        said.append(others.strip(" ()"))
+    return "; ".join(said)
 
 
 def _is_inner(part: object) -> bool:
@@ -186,9 +214,8 @@ async def async_difference(
                 "automation_change_name", before=phrases.quoted(before.alias), name=phrases.quoted(after.alias)
             )
         )
-    old_mode, mode = (str(draft.normalized.get("mode") or _DEFAULT_MODE) for draft in (before, after))
-    if old_mode != mode:
-        told = [await phrases.text(_MODES.get(one, _MODES[_DEFAULT_MODE])) for one in (old_mode, mode)]
+    if _mode_of(before) != _mode_of(after):
+        told = [await _async_mode(phrases, one) for one in (before, after)]
         said.append(await phrases.text("automation_change_mode", before=told[0], mode=told[1]))
     old, new = await _async_rows(old_phrases, before), await _async_rows(phrases, after)
     for kind in _CHANGES:
@@ -224,7 +251,8 @@ async def _async_variables(old_phrases: Narrator, phrases: Narrator, old: object
 def _other_keys(before: AutomationDraft, after: AutomationDraft) -> list[str]:
     """Return the names of what else differs, as variables, and of what only differs as it is written."""
     old, new = before.written, after.written
-    keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD | _VARIABLES]
+    told = _TOLD | _VARIABLES | ({"max"} if _mode_of(before) != _mode_of(after) else set())
+    keys = [key for key in dict.fromkeys((*old, *new)) if key not in told]
     return [str(key) for key in keys if plain(old.get(key)) != plain(new.get(key))]
 
 
