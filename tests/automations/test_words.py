@@ -713,6 +713,14 @@ async def test_every_trigger_of_an_id_is_told(hass: HomeAssistant) -> None:
     assert said.conditions == ("if this was the trigger: at 07:00",)
 
 
+async def test_of_which_branch_what_else_is_done_is_told(hass: HomeAssistant) -> None:
+    inner = {"if": [ON], "then": [{"delay": 1}], "else": [{"delay": 2}]}
+    [said] = (await told(hass, actions=[{"if": [ANNA], "then": [inner], "else": [{"delay": 3}]}])).actions
+    assert said == (
+        "if Anna is home: (if Hallway Light is on: wait 1 second; otherwise wait 2 seconds); otherwise wait 3 seconds"
+    )
+
+
 @pytest.mark.parametrize(("action", "said"), [
     ({"if": [ON], "then": [{"delay": 1}]}, "(if Hallway Light is on: wait 1 second) and wait 5 seconds"),
     ({"repeat": {"count": 2, "sequence": [{"delay": 1}]}}, "(repeat 2 times: wait 1 second) and wait 5 seconds"),
@@ -766,6 +774,18 @@ def on(target: str) -> dict[str, Any]:
     pytest.param(
         {"variables": {"api_token": "hunter2"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ api_token ~ now() }}"}}]},
         "send the message “{{ api_token ~ now() }}” (api_token: ••••) to X", id="a secret",
+    ),
+    pytest.param(
+        {"variables": {"pin": "1234"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ pin }}"}}]},
+        "send the message “{{ pin }}” (pin: ••••) to X", id="a secret alone",
+    ),
+    pytest.param(
+        {"variables": {"pin": "1234", "m": "The code is {{ pin }}"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ m }}"}}]},
+        "send the message “{{ m }}” (m: “The code is {{ pin }}”, pin: ••••) to X", id="a secret in another variable",
+    ),
+    pytest.param(
+        {"actions": [{"repeat": {"for_each": [{"pin": "1234"}, 1, 1], "sequence": [{"delay": 1}]}}]},
+        "for each of “{'pin': '••••'}”, “1” and “1”: wait 1 second", id="a secret of a list",
     ),
     pytest.param({"variables": {"b": 40}, "actions": [light(brightness_pct="{{ b }}")]}, "turn on Hallway Light (brightness pct: “40”)", id="a number"),
     pytest.param({"variables": {"ok": True}, "conditions": ["{{ ok }}"]}, "only if a template is true: {{ ok }} (ok: “True”): ", id="a condition"),

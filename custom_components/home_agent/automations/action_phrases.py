@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ENABLED, CONF_TARGET
+from homeassistant.const import ATTR_ENTITY_ID, CONF_TARGET
 from homeassistant.core import valid_entity_id
 
 from ..home.calls_in_words import async_call_in_words, verb_of
@@ -78,7 +78,8 @@ async def _async_call(phrases: Narrator, action: AutomationPart, _depth: int) ->
     domain, _, name = str(service).partition(".")
     if not name or "{" in str(service):
         if texts := phrases.texts(service):
-            one_of = [await async_action(phrases, {**action, "action": one, CONF_ENABLED: True}) for one in texts]
+            calls = [{"action": one, "target": target, "data": data} for one in texts]
+            one_of = [await async_action(phrases, call) for call in calls]
             return await phrases.joined(one_of, any_of=True, most=MAX_ACTIONS)
         is_decided = "{" in str(service)  # a template, a piece of which says nothing
         key = "automation_word_decided_action" if is_decided else "automation_word_some_action"
@@ -199,6 +200,7 @@ async def _async_wait_template(phrases: Narrator, action: AutomationPart, _depth
 async def _async_branch(phrases: Narrator, conditions: object, actions: object, depth: int) -> str:
     if_so = await async_conditions(phrases, conditions, 1)
     then = await async_actions(phrases, actions, depth + 1)
+    then = f"({then})" if ";" in then else then  # what stands after it is not of its own branches
     return f"{if_so}: {then}" if if_so else then
 
 

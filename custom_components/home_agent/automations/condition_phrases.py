@@ -232,7 +232,9 @@ async def _async_named(phrases: Narrator, kind: str, condition: AutomationPart) 
         async def tell(entity_id: object) -> str:
             return await _async_is(phrases, [entity_id], _state_of(name, entity_id), part, any_of=True)
 
-        return await phrases.each(ids, tell, any_of=is_any)
+        told = await phrases.each(ids, tell, any_of=is_any)
+        details = await phrases.in_brackets(await async_fields(phrases, part, ids))
+        return f"{in_round_brackets(told)}{details}" if details else told
     known = await async_kind(phrases, kind, "conditions")
     known = known or await async_own_text(phrases.hass, phrases.language, "title", domain, "title") or ""
     said = [await phrases.target(target, any_of=is_any), *await async_fields(phrases, part, ids)]

@@ -8,6 +8,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.template import Template
 from jinja2 import TemplateError, meta
 
+from ..support.masking import SECRET
 from .check import scope_of
 from .draft import AutomationDraft
 from .references import steps_of
@@ -22,7 +23,7 @@ _OF_THE_RUN = frozenset({"repeat", "this", "trigger", "wait"})
 
 
 class Meanings:
-    """The variables of one automation."""
+    """The variables of one automation; one that by its name is a secret stands for nothing."""
 
     def __init__(self, hass: HomeAssistant, draft: AutomationDraft) -> None:
         """Take the automation; its variables are looked for once a template is told."""
@@ -39,7 +40,7 @@ class Meanings:
         if (name := _WHOLE.fullmatch(text.strip())) is None:
             return None
         values = self.scope.variables.get(name[1], ())
-        if len(values) != 1:
+        if len(values) != 1 or SECRET.search(name[1]):
             return None
         items = [*values[0]] if isinstance(values[0], list | tuple) else [values[0]]
         plain = [item.template if isinstance(item, Template) else item for item in items]
@@ -48,27 +49,25 @@ class Meanings:
 
     def any_of(self, text: str) -> Sequence[str] | None:
         """Return the texts one of which a template comes to by its variables; None if more than they decide that."""
-        if not _is_looked_into(text) or not (names := self._names(text)) or names & _OF_THE_RUN:
-            return None
-        return self._plain_texts(text) if names & self.scope.variables.keys() else None
+        return self.texts(text) if self._is_looked_into(text) and self._variables_in(text) else None
 
     def texts(self, text: str) -> Sequence[str] | None:
         """Return all texts that a template may come to, by its variables or not; None if they are not known."""
-        if not _is_looked_into(text) or self._names(text) & _OF_THE_RUN:
+        if not self._is_looked_into(text) or self._names(text) & _OF_THE_RUN:
             return None
-        return self._plain_texts(text)
-
-    def _plain_texts(self, text: str) -> Sequence[str] | None:
+        if any(map(SECRET.search, self._variables_in(text))):
+            return None
         texts = texts_of(text, self.scope)
         return texts if texts and not any("{" in one for one in texts) else None
 
     def values_in(self, text: str) -> Mapping[str, list[object]]:
         """Return the values that are written for the variables which a template names, also by other variables."""
-        if not _is_looked_into(text):
-            return {}
-        named = sorted(self._names(text) & self.scope.variables.keys())
+        named = self._variables_in(text) if self._is_looked_into(text) else ()
         found = {name: [value for value in self.scope.variables[name] if value is not None] for name in named}
         return {name: values for name, values in found.items() if values}
+
+    def _variables_in(self, text: str) -> list[str]:
+        return sorted(self._names(text) & self.scope.variables.keys())
 
     def _names(self, text: str, depth: int = _MAX_FOLLOWED) -> set[str]:
         """Return the names in a template and in the variables that it names."""
@@ -83,6 +82,6 @@ class Meanings:
                         found |= self._names(item.template, depth - 1)
         return found
 
-
-def _is_looked_into(text: str) -> bool:
-    return "{" in text and len(text) <= MAX_LENGTH
+    @staticmethod
+    def _is_looked_into(text: str) -> bool:
+        return "{" in text and len(text) <= MAX_LENGTH

@@ -286,10 +286,18 @@ class Narrator:
     def meant(self, values: object) -> list[str]:
         """Return values as texts, with what a variable stands for in its place."""
         found: list[str] = []
-        for value in listed(plain(values)):
+        for value in listed(self._without_secrets(plain(values))):
             several = self.meanings.all_of(str(value)) if "{" in str(value) and self.meanings is not None else None
             found += [one.strip() for text in several for one in text.split(",")] if several else [str(value)]
-        return [*dict.fromkeys(found)]
+        return found
+
+    def _without_secrets(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return {key: MASK if SECRET.search(key) else self._without_secrets(item) for key, item in value.items()}
+            case list():
+                return [self._without_secrets(item) for item in value]
+        return value
 
     async def value(self, key: object, value: object) -> str:
         """Return the value of a variable: the names of entities, or a text."""
@@ -370,7 +378,7 @@ class Narrator:
 
     async def names(self, entity_ids: object, *, any_of: bool = False) -> str:
         """Return the names of entities in a row; "everything" for all."""
-        ids = self.meant(entity_ids)
+        ids = [*dict.fromkeys(self.meant(entity_ids))]
         if ids in ([], [ENTITY_MATCH_ALL]):
             return await self.text("automation_word_all") if ids else ""
         return await self.joined(_once([self.name(one) for one in ids]), any_of=any_of)
@@ -402,7 +410,7 @@ class Narrator:
         if not isinstance(target, Mapping):
             return self.quoted(target) if target else ""
         said: list[str] = []
-        if ids := self.meant(target.get(ATTR_ENTITY_ID)):
+        if ids := [*dict.fromkeys(self.meant(target.get(ATTR_ENTITY_ID)))]:
             if ids == [ENTITY_MATCH_ALL] and domain:
                 said.append(await self.all_of(domain))
             else:
