@@ -430,3 +430,24 @@ async def test_what_is_back_already_is_told_by_undo_and_not_tried_again(
         patched.setattr(AutomationChangeKind, "is_so", lambda *_: True)
         assert await talk.say("undo that") == "“Cellar” is already back."
     assert "Hall lamp" in await talk.say("undo that")
+
+
+@pytest.mark.parametrize("enabled", [False, "{{ false }}", True])
+async def test_what_must_never_be_is_not_switched_off(
+    hass: HomeAssistant, talk: Talk, file: Path, llm_server: LLMServer, enabled: object
+) -> None:
+    """Neither when it is made nor when it is proposed, at no depth."""
+    light = {"condition": "state", "entity_id": "light.bed_light", "state": "on", "enabled": enabled}
+    for one in (light, {"or": [light]}):
+        for by in (talk, Talk(hass, llm_server, person(hass, "Anna"))):
+            assert not (await by.ask(("create_automation", NIGHT | {"never": [one]}))).endswith("?")
+            assert "`enabled` has no place" in results(llm_server)[-1]
+    assert file.read_text() == FILE
+
+
+async def test_a_condition_that_is_switched_off_is_told(talk: Talk) -> None:
+    off = {"condition": "state", "entity_id": "light.bed_light", "state": "on", "enabled": False}
+    asked = await talk.ask(("create_automation", NIGHT | {"conditions": [off]}))
+    assert "if Bed Light is on (disabled): turn on Bed Light" in asked
+    assert "Its conditions are met right now." not in asked
+    assert "Right now this would hold it back" not in asked

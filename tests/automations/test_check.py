@@ -170,3 +170,19 @@ async def test_what_home_assistant_refuses_is_named(hass: HomeAssistant, fields:
     with pytest.raises(ToolRefusal) as refusal:
         await sentences(hass, **fields)
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize("fields", [
+    {"trigger": {**DOOR, "enabled": "{{ true }}"}},
+    {"conditions": [{**when(entity_id="light.bed_light", state="on"), "enabled": "{{ false }}"}]},
+    {"conditions": [{"not": [{**when(entity_id="light.bed_light", state="on"), "enabled": "{{ false }}"}]}]},
+    {"actions": [{**LIGHT_ON, "enabled": "{{ false }}"}]},
+    {"actions": [{"if": [when(entity_id="light.bed_light", state="on")], "then": [{**LIGHT_ON, "enabled": "{{ false }}"}]}]},
+])  # fmt: skip
+async def test_no_template_decides_whether_a_part_is_on(hass: HomeAssistant, fields: dict[str, Any]) -> None:
+    said = await sentences(hass, *fields.pop("actions", ()), **fields)
+    assert "enabled: A template does not decide this." in said
+
+
+async def test_a_part_may_be_switched_off(hass: HomeAssistant) -> None:
+    assert await sentences(hass, LIGHT_ON, {"delay": 5, "enabled": False}) == ""

@@ -187,3 +187,12 @@ async def test_states_of_the_past_decide_where_they_are_given(hass: HomeAssistan
     past = Script(initial={"light.a": ("off", {})}, changes=[]).timeline()
     [call] = await async_dry_run(hass, draft, {}, knows=lambda _: True, states=past)
     assert call.data == {"text": "off 2026"}
+
+
+async def test_what_a_template_switches_off_is_not_called(hass: HomeAssistant) -> None:
+    calls = await dry(hass, {"action": "light.turn_on", "enabled": "{{ false }}"}, {"delay": 1, "enabled": "{{ x }}"})
+    assert [call.note for call in calls] == [
+        "It is switched off.",
+        "A template decides whether it is switched on; it is shown as if it were.",
+        "It waits 0:00:01; what follows is shown as if it were now.",
+    ]

@@ -300,7 +300,7 @@ async def test_a_step_that_was_switched_off_before_stays_off_when_a_person_rewri
 ) -> None:
     await set_up(hass, llm_server, profile={"automation_tools": True})
     talk, only = Talk(hass, llm_server, admin), {"condition": "state", "entity_id": SWITCH, "state": "on"}
-    off = {"action": "light.turn_off", "target": {"entity_id": LIGHT}, "enabled": "{{ false }}"}
+    off = {"action": "light.turn_off", "target": {"entity_id": LIGHT}, "enabled": False}
     await talk.ask(("create_automation", FOLLOWS | {"actions": [only, *FOLLOWS["actions"], off]}))
     await talk.say("yes")
     assert [step["enabled"] for step in now(file)["actions"]] == [False, False, False]
@@ -349,8 +349,8 @@ async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, 
         ({"condition": "state", "entity_id": SWITCH, "state": "off"}, True),
         ({"if": [{"condition": "state", "entity_id": SWITCH, "state": "off"}], "then": FOLLOWS["actions"]}, True),
         ({"stop": "Enough"}, True),
-        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ false }}"}, True),
-        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": "{{ true }}"}, False),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": False}, True),
+        ({"action": "light.turn_on", "target": {"entity_id": LIGHT}, "enabled": True}, False),
         ({"event": "visit"}, False),
     ],
 )

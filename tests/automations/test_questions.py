@@ -127,7 +127,7 @@ async def test_a_template_is_no_name_of_an_action(talk: Talk) -> None:
         "target": {"entity_id": "light.bed_light"},
     }
     asked = await talk.ask(("create_automation", NIGHT | {"actions": [decided]}))
-    assert "an action that a template decides (Bed Light)" in asked
+    assert "turn on Bed Light or turn off Bed Light" in asked
     assert "{{" not in asked
 
 

@@ -8,8 +8,11 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
 
+from custom_components.home_agent.automations.action_phrases import async_action
+from custom_components.home_agent.automations.condition_phrases import async_condition
 from custom_components.home_agent.automations.draft import async_draft
 from custom_components.home_agent.automations.phrases import Narrator
+from custom_components.home_agent.automations.trigger_phrases import async_trigger
 from custom_components.home_agent.automations.words import AutomationWords, async_difference, async_words
 
 HIDDEN = "lock.secret"
@@ -470,7 +473,8 @@ async def difference(hass: HomeAssistant, changes: Mapping[str, Any], language: 
         ["Details of this trigger are different: at 07:00."], id="what the words do not say",
     ),
     pytest.param({"description": "x"}, ["The description is different."], id="the description"),
-    pytest.param({"variables": {"a": 1}}, ["Also different: variables."], id="variables"),
+    pytest.param({"variables": {"a": 1}}, ["New variable “a”: “1”."], id="variables"),
+    pytest.param({"max_exceeded": "silent"}, ["Also different: max_exceeded."], id="what has no words"),
 ])  # fmt: skip
 async def test_what_changed_is_said(hass: HomeAssistant, changes: Mapping[str, Any], said: list[str]) -> None:
     assert await difference(hass, changes) == said
@@ -497,3 +501,423 @@ async def test_many_differences_are_a_number(hass: HomeAssistant) -> None:
     said = await difference(hass, {"actions": [{"delay": number + 10} for number in range(60)]})
     assert len(said) == 21
     assert said[-1].endswith("more")
+
+
+OFF_BY_TEMPLATE = "{{ false }}"
+
+
+@pytest.mark.parametrize("part", [
+    pytest.param({"triggers": [{"trigger": "time", "at": "07:00"}]}, id="a trigger"),
+    pytest.param({"conditions": [{"condition": "state", "entity_id": "light.hall", "state": "on"}]}, id="a condition"),
+    pytest.param({"conditions": [{"condition": "light.is_on", **HALL}]}, id="a purpose-specific condition"),
+    pytest.param({"conditions": [{"or": ["{{ now().hour >= 21 }}"]}]}, id="a group of conditions"),
+    pytest.param({"actions": [{"stop": "enough"}]}, id="an action"),
+    pytest.param({"actions": [{"parallel": [LIGHT_OFF, {"delay": 1}]}]}, id="a group of actions"),
+])  # fmt: skip
+@pytest.mark.parametrize("enabled", [False, OFF_BY_TEMPLATE, "{{ 1 > 2 }}"])
+async def test_what_is_switched_off_is_told_as_that(
+    hass: HomeAssistant, part: Mapping[str, Any], enabled: object
+) -> None:
+    [(kind, [one])] = part.items()
+    said = await told(hass, **{kind: [{**one, "enabled": enabled}]})
+    assert [*said.triggers, *said.conditions, *said.actions][0].endswith(" (disabled)")
+    assert "disabled" not in (await told(hass, **{kind: [{**one, "enabled": "{{ true }}"}]})).sentence()
+
+
+async def test_what_is_switched_off_inside_is_told_as_that(hass: HomeAssistant) -> None:
+    off = {"condition": "state", "entity_id": "light.hall", "state": "on", "enabled": OFF_BY_TEMPLATE}
+    assert (await told(hass, conditions=[{"not": [off]}])).conditions == ("except if Hallway Light is on (disabled)",)
+
+
+async def test_a_part_that_another_template_switches_is_told_with_it(hass: HomeAssistant) -> None:
+    said = await told(hass, triggers=[{"trigger": "time", "at": "07:00", "enabled": "{{ wanted }}"}])
+    assert said.triggers == ("at 07:00 (only if a template switches it on: {{ wanted }})",)
+
+
+async def test_a_condition_that_is_switched_off_is_told_in_a_difference(hass: HomeAssistant) -> None:
+    [hour] = CONFIG["conditions"]
+    off = {"condition": "template", "value_template": hour, "enabled": OFF_BY_TEMPLATE}
+    assert await difference(hass, {"conditions": [off]}) == [
+        "Instead of the condition (after 21:00) now: after 21:00 (disabled)."
+    ]
+
+
+def light(service: str = "turn_on", **data: Any) -> dict[str, Any]:
+    return {"action": f"light.{service}", **HALL, **({"data": data} if data else {})}
+
+
+def is_so(entity_id: str | list[str], state: str, **more: Any) -> dict[str, Any]:
+    return {"condition": "state", "entity_id": entity_id, "state": state, **more}
+
+
+ANNA = is_so("person.anna", "home")
+ON = is_so("light.hall", "on")
+
+
+async def test_steps_that_are_done_twice_are_told_twice(hass: HomeAssistant) -> None:
+    steps = [light(), {"delay": 5}, light("turn_off"), {"delay": 5}, light()]
+    [said] = (await told(hass, actions=[{"if": [ANNA], "then": steps}])).actions
+    assert said == (
+        "if Anna is home: turn on Hallway Light, wait 5 seconds, turn off Hallway Light, wait 5 seconds and turn on Hallway Light"
+    )
+    [said] = (await told(hass, actions=[{"parallel": [light("toggle"), light("toggle")]}])).actions
+    assert said.count("toggle Hallway Light") == 2
+
+
+async def test_two_things_of_one_name_are_two(hass: HomeAssistant) -> None:
+    hass.states.async_set("light.other", "on", {"friendly_name": "Hallway Light"})
+    [said] = (
+        await told(hass, actions=[{"delay": 1}, light() | {"target": {"entity_id": ["light.hall", "light.other"]}}])
+    ).actions[1:]
+    assert said == "turn on Hallway Light and Hallway Light"
+
+
+TIMES = [{"trigger": "time", "at": f"{hour:02}:00"} for hour in range(20)]
+BRANCHES = [
+    {"conditions": [is_so("sensor.outside", str(one))], "sequence": [light(brightness_pct=one)]} for one in range(1, 9)
+]
+LIGHTS = [f"light.l{number}" for number in range(30)]
+
+
+@pytest.mark.parametrize(("parts", "more"), [
+    pytest.param({"actions": [{"if": [ANNA], "then": [{"delay": one + 1} for one in range(40)]}]}, "and 32 more", id="steps"),
+    pytest.param({"actions": [{"choose": [*BRANCHES, {"conditions": [ANNA], "sequence": [light("turn_off")]}]}]}, "; 1 more", id="branches"),
+    pytest.param({"conditions": [is_so(LIGHTS, "on")]}, "and 26 more", id="things that all are so"),
+    pytest.param({"conditions": [is_so(LIGHTS, "on", match="any")]}, "or 26 more", id="things of which one is so"),
+    pytest.param({"conditions": [{"or": [is_so("sensor.outside", str(one)) for one in range(40)]}]}, "or 32 more", id="conditions"),
+    pytest.param({"actions": [light() | {"target": {"entity_id": LIGHTS}}]}, "and 26 more", id="what is acted on"),
+    pytest.param({"actions": [{"wait_for_trigger": TIMES}]}, "or 16 more", id="triggers of a wait"),
+    pytest.param({"actions": [{"action": "script.night", "data": dict.fromkeys("abcdefgh", 1)}]}, "3 more", id="fields of a script"),
+    pytest.param({"actions": [{"action": "test.do", "data": {f"x{one}": 1 for one in range(30)}}]}, "25 more", id="data of an action"),
+    pytest.param({"actions": [{"action": "test.do", "data": {"x": [*"abcdefghijklm"]}}]}, "k, l, m", id="values in a list"),
+    pytest.param({"actions": [{"if": [ANNA], "then": [{"variables": {f"x{one}": 1 for one in range(12)}}]}]}, "2 more", id="variables"),
+    pytest.param(
+        {"triggers": [{"trigger": "event", "event_type": "x", "event_data": dict.fromkeys("abcdefg", 1)}]}, "2 more", id="data of an event",
+    ),
+])  # fmt: skip
+async def test_what_is_left_out_is_counted(hass: HomeAssistant, parts: Mapping[str, Any], more: str) -> None:
+    for one in LIGHTS:
+        hass.states.async_set(one, "on", {"friendly_name": one[6:]})
+    assert more in (await told(hass, **parts)).sentence()
+
+
+KITCHEN = is_so("light.kitchen", "on")
+BOTH = ["light.hall", "light.kitchen"]
+
+
+@pytest.mark.parametrize(("conditions", "said"), [
+    pytest.param([{"or": [{"not": [ON]}, ANNA]}], "(except if Hallway Light is on) or if Anna is home", id="not in or"),
+    pytest.param([{"or": [ANNA, {"not": [ON]}]}], "if Anna is home or except if Hallway Light is on", id="not at the end of or"),
+    pytest.param(
+        [{"not": [ON, ANNA]}], "except when one of these is so: if Hallway Light is on or if Anna is home", id="not of several",
+    ),
+    pytest.param([{"and": [{"not": [ON]}, ANNA]}], "(except if Hallway Light is on) and if Anna is home", id="not in and"),
+    pytest.param([{"not": [ON]}, ANNA], "(except if Hallway Light is on) and if Anna is home", id="not beside another"),
+    pytest.param([ANNA, {"not": [ON]}], "if Anna is home and except if Hallway Light is on", id="not after another"),
+    pytest.param(
+        [{"not": [{"and": [ON, ANNA]}]}], "except when all of this is so at once: if Hallway Light is on and if Anna is home", id="not of all",
+    ),
+    pytest.param([{"or": [ON, ANNA]}, KITCHEN], "(if Hallway Light is on or if Anna is home) and if Kitchen Light is on", id="or beside another"),
+    pytest.param([{"or": [ON, ANNA]}], "if Hallway Light is on or if Anna is home", id="or alone"),
+    pytest.param(
+        [{"or": [{"and": [ON, ANNA]}, KITCHEN]}], "(if Hallway Light is on and if Anna is home) or if Kitchen Light is on", id="and in or",
+    ),
+    pytest.param(
+        [{"or": [ANNA, {"or": [ON, KITCHEN]}]}], "if Anna is home or if Hallway Light is on or if Kitchen Light is on", id="or in or",
+    ),
+    pytest.param(
+        [{"or": [is_so(BOTH, "on"), ANNA]}], "(if Hallway Light is on and if Kitchen Light is on) or if Anna is home", id="several things in or",
+    ),
+    pytest.param(
+        [is_so(BOTH, "on", match="any"), ANNA], "(if Hallway Light is on or if Kitchen Light is on) and if Anna is home", id="one of several",
+    ),
+    pytest.param(
+        [is_so(BOTH, "on", match="any", **{"for": "00:05"})],
+        "if Hallway Light is on for at least 5 minutes or if Kitchen Light is on for at least 5 minutes", id="each for some time",
+    ),
+    pytest.param(
+        [{"or": [ON, is_so("light.kitchen", "on", **{"for": "00:05"})]}],
+        "if Hallway Light is on or if Kitchen Light is on for at least 5 minutes", id="one for some time",
+    ),
+    pytest.param(
+        [{"or": [ON, ANNA], "enabled": False}], "(if Hallway Light is on or if Anna is home) (disabled)", id="a group that is off",
+    ),
+    pytest.param(
+        [{"or": [{"condition": "time", "weekday": ["mon", "fri"]}, ANNA]}], "(on Mondays and on Fridays) or if Anna is home", id="days in or",
+    ),
+    pytest.param([{"not": [{"condition": "time", "weekday": ["mon", "fri"]}]}], "except (on Mondays and on Fridays)", id="not on days"),
+    pytest.param(
+        [{"condition": "light.is_on", "target": {"area_id": "kitchen"}, "options": {"behavior": "all"}}],
+        "if: Light is on (in Kitchen), all of them", id="all in an area",
+    ),
+    pytest.param(
+        [{"condition": "numeric_state", "entity_id": "sensor.outside", "above": 25, "value_template": "{{ 100 }}"}],
+        "if what the template “{{ 100 }}” makes of Outside Temperature is above 25", id="a number of a template",
+    ),
+    pytest.param(
+        [{"condition": "numeric_state", "entity_id": "zone.home", "above": 0, "value_template": "{{ 1 }}"}],
+        "if what the template “{{ 1 }}” makes of test home is above 0", id="a number of a template about home",
+    ),
+    pytest.param(
+        ["{{ states('sensor.outside') | float(9) > 5 }}"], "only if a template is true: {{ states('sensor.outside') | float(9) > 5 }}",
+        id="a number that counts as high where there is none",
+    ),
+    pytest.param(
+        ["{{ states('sensor.outside') | int > 5 }}"], "only if a template is true: {{ states('sensor.outside') | int > 5 }}", id="a rounded number",
+    ),
+])  # fmt: skip
+async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditions: list[Any], said: str) -> None:
+    assert (await told(hass, conditions=conditions)).sentence() == f"{said}: "
+
+
+@pytest.mark.parametrize(("trigger", "said"), [
+    pytest.param({"trigger": "time_pattern", "minutes": "5", "seconds": "/15"}, "whenever the clock shows minutes 5 and seconds 0, 15, 30 or 45", id="four times an hour"),
+    pytest.param({"trigger": "time_pattern", "minutes": "/45"}, "whenever the clock shows minutes 0 or 45", id="uneven times"),
+    pytest.param({"trigger": "time_pattern", "hours": "/5"}, "whenever the clock shows hours 0, 5, 10, 15 or 20", id="uneven hours"),
+    pytest.param({"trigger": "time_pattern", "hours": "7", "minutes": "*"}, "whenever the clock shows hours 7 and minutes 0–59", id="a full hour"),
+    pytest.param(
+        {"trigger": "time_pattern", "hours": "7", "seconds": "/30"}, "whenever the clock shows hours 7, minutes 0 and seconds 0 or 30",
+        id="twice a day",
+    ),
+    pytest.param({"trigger": "time_pattern", "hours": "/6"}, "every 6 hours", id="even hours"),
+    pytest.param({"trigger": "time_pattern", "minutes": "5", "seconds": "0"}, "every hour at minute 5", id="once an hour"),
+    pytest.param(
+        {"trigger": "numeric_state", "entity_id": "sensor.outside", "above": 25, "value_template": "{{ 100 - state.state | float }}"},
+        "when what the template “{{ 100 - state.state | float }}” makes of Outside Temperature rises above 25", id="a number of a template",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "from": "on", "not_to": "off"},
+        "when Hallway Light is no longer on (but not to off)", id="not to",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "to": "on", "not_from": "unavailable"},
+        "when Hallway Light turns on (but not from unavailable)", id="not from",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "light.hall", "not_to": ["on", "off"], "not_from": "on"},
+        "when Hallway Light changes to anything but on or off (but not from on)", id="neither",
+    ),
+    pytest.param({"trigger": "time", "at": ["07:00", "08:00"], "weekday": "mon"}, "(at 07:00 or at 08:00) on Mondays", id="days of two times"),
+])  # fmt: skip
+async def test_a_trigger_is_told_with_one_meaning(hass: HomeAssistant, trigger: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, triggers=[trigger])).triggers == (said,)
+
+
+async def test_every_trigger_of_an_id_is_told(hass: HomeAssistant) -> None:
+    triggers = [{"trigger": "time", "at": "07:00", "id": "x"}, {"trigger": "time", "at": "22:00", "id": "x"}]
+    said = await told(hass, triggers=triggers, conditions=[{"condition": "trigger", "id": "x"}])
+    assert said.conditions == ("if this was the trigger: at 07:00 or at 22:00",)
+    said = await told(
+        hass, triggers=[{"trigger": "time", "at": "07:00"}], conditions=[{"condition": "trigger", "id": "0"}]
+    )
+    assert said.conditions == ("if this was the trigger: at 07:00",)
+
+
+async def test_of_which_branch_what_else_is_done_is_told(hass: HomeAssistant) -> None:
+    inner = {"if": [ON], "then": [{"delay": 1}], "else": [{"delay": 2}]}
+    [said] = (await told(hass, actions=[{"if": [ANNA], "then": [inner], "else": [{"delay": 3}]}])).actions
+    assert said == (
+        "if Anna is home: (if Hallway Light is on: wait 1 second; otherwise wait 2 seconds); otherwise wait 3 seconds"
+    )
+
+
+@pytest.mark.parametrize(("action", "said"), [
+    ({"if": [ON], "then": [{"delay": 1}]}, "(if Hallway Light is on: wait 1 second) and wait 5 seconds"),
+    ({"repeat": {"count": 2, "sequence": [{"delay": 1}]}}, "(repeat 2 times: wait 1 second) and wait 5 seconds"),
+    ({"repeat": {"while": [ON], "sequence": [{"delay": 1}]}}, "(repeat as long as this holds (if Hallway Light is on): wait 1 second) and wait 5 seconds"),
+    ({"parallel": [{"delay": 1}, {"delay": 2}]}, "(at the same time: wait 1 second and wait 2 seconds) and wait 5 seconds"),
+    ({"sequence": [{"delay": 1}, {"delay": 2}]}, "(wait 1 second and wait 2 seconds) and wait 5 seconds"),
+    ({"or": [ON, ANNA]}, "(go on only if Hallway Light is on or if Anna is home) and wait 5 seconds"),
+    (
+        {"wait_for_trigger": [{"trigger": "time", "at": "07:00"}, {"trigger": "time", "at": "08:00"}]},
+        "wait for this: (at 07:00 or at 08:00) and wait 5 seconds",
+    ),
+])  # fmt: skip
+async def test_where_inner_steps_end_is_told(hass: HomeAssistant, action: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, actions=[action, {"delay": 5}])).sentence() == said
+    within = await told(hass, actions=[{"if": [KITCHEN], "then": [action, {"delay": 5}]}])
+    assert within.sentence() == f"if Kitchen Light is on: {said}"
+
+
+def on(target: str) -> dict[str, Any]:
+    return {"action": "light.turn_on", "target": {"entity_id": target}}
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    pytest.param({"variables": {"t": "light.hall"}, "actions": [on("{{ t }}")]}, "turn on Hallway Light", id="a thing"),
+    pytest.param({"variables": {"t": BOTH}, "actions": [on("{{ t }}")]}, "turn on Hallway Light and Kitchen Light", id="a list of things"),
+    pytest.param({"variables": {"t": "light.hall, light.kitchen"}, "actions": [on("{{ t }}")]}, "turn on Hallway Light and Kitchen Light", id="things in a text"),
+    pytest.param({"variables": {"t": "all"}, "actions": [on("{{ t }}")]}, "turn on all lights", id="all"),
+    pytest.param(
+        {"variables": {"t": "light.hall"}, "actions": [on("{{ t }}"), {"variables": {"t": "light.kitchen"}}]},
+        "turn on Hallway Light / Kitchen Light", id="one of two",
+    ),
+    pytest.param(
+        {"variables": {"t": "light.hall"}, "actions": [on("{{ trigger.entity_id if t else t }}")]},
+        "turn on “{{ trigger.entity_id if t else t }}” (t: “light.hall”)", id="what triggered, or another",
+    ),
+    pytest.param(
+        {"variables": {"t": HIDDEN}, "actions": [{"action": "lock.unlock", "target": {"entity_id": "{{ t }}"}}]}, "unlock …", id="hidden",
+    ),
+    pytest.param(
+        {"variables": {"a": "kitchen"}, "actions": [{"action": "light.turn_on", "target": {"area_id": "{{ a }}"}}]},
+        "turn on all lights in Kitchen", id="a place",
+    ),
+    pytest.param(
+        {"actions": [{"variables": {"m": "The alarm is off."}}, {"action": "notify.mobile_app_x", "data": {"message": "{{ m }}"}}]},
+        "send the message “The alarm is off.” to X", id="a message",
+    ),
+    pytest.param(
+        {"variables": {"m": "hi"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ m }} {{ now() }}"}}]},
+        "send the message “{{ m }} {{ now() }}” (m: “hi”) to X", id="a part of a message",
+    ),
+    pytest.param(
+        {"variables": {"api_token": "hunter2"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ api_token ~ now() }}"}}]},
+        "send the message “{{ api_token ~ now() }}” (api_token: ••••) to X", id="a secret",
+    ),
+    pytest.param(
+        {"variables": {"pin": "1234"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ pin }}"}}]},
+        "send the message “{{ pin }}” (pin: ••••) to X", id="a secret alone",
+    ),
+    pytest.param(
+        {"variables": {"pin": "1234", "m": "The code is {{ pin }}"}, "actions": [{"action": "notify.mobile_app_x", "data": {"message": "{{ m }}"}}]},
+        "send the message “{{ m }}” (m: “The code is {{ pin }}”, pin: ••••) to X", id="a secret in another variable",
+    ),
+    pytest.param(
+        {"actions": [{"repeat": {"for_each": [{"pin": "1234"}, 1, 1], "sequence": [{"delay": 1}]}}]},
+        "for each of “{'pin': '••••'}”, “1” and “1”: wait 1 second", id="a secret of a list",
+    ),
+    pytest.param({"variables": {"b": 40}, "actions": [light(brightness_pct="{{ b }}")]}, "turn on Hallway Light (brightness pct: “40”)", id="a number"),
+    pytest.param({"variables": {"ok": True}, "conditions": ["{{ ok }}"]}, "only if a template is true: {{ ok }} (ok: “True”): ", id="a condition"),
+    pytest.param({"variables": {"n": 5}, "actions": [{"delay": {"minutes": "{{ n }}"}}]}, "wait 5 minutes", id="a wait"),
+    pytest.param(
+        {"variables": {"l": BOTH}, "actions": [{"repeat": {"for_each": "{{ l }}", "sequence": [on("{{ repeat.item }}")]}}]},
+        "for each of Hallway Light and Kitchen Light: turn on “{{ repeat.item }}”", id="for each",
+    ),
+    pytest.param(
+        {"actions": [{"action": "light.{{ 'turn_on' if now().hour > 5 else 'turn_off' }}", **HALL}]},
+        "turn on Hallway Light or turn off Hallway Light", id="an action of two",
+    ),
+    pytest.param({"actions": [{"action": "{{ states('sensor.x') }}", **HALL}]}, "run an action that a template decides (Hallway Light)", id="any action"),
+    pytest.param(
+        {"actions": [{"if": [ON], "then": [{"variables": {"m": "x", "t": "light.hall", "token": "hunter2"}}]}]},
+        "if Hallway Light is on: set the variables m (“x”), t (Hallway Light), token (••••)", id="variables",
+    ),
+])  # fmt: skip
+async def test_what_variables_stand_for_is_told(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, **parts)).sentence() == said
+
+
+async def test_a_variable_that_seems_to_be_itself_is_told(hass: HomeAssistant) -> None:
+    text = "{% raw %}{{ t }}{% endraw %}"
+    said = await told(hass, variables={"t": text}, actions=[on("{{ t }}"), {"action": "{{ t }}"}])
+    assert said.actions[0].startswith("turn on “{{ t }}”")
+
+
+async def test_variables_that_change_are_told_with_their_values(hass: HomeAssistant) -> None:
+    before = await async_draft(hass, CONFIG | {"variables": {"t": "light.hall", "gone": 1, "same": 2, "pin": "1111"}})
+    after = await async_draft(
+        hass, CONFIG | {"variables": {"t": "light.kitchen", "new": "x", "same": 2, "pin": "2222"}}
+    )
+    assert await async_difference(hass, "en", before, after, knows=knows) == [
+        "The variable “t” is now Kitchen Light instead of Hallway Light.",
+        "No longer a variable: “gone” (“1”).",
+        "The variable “pin” is now •••• instead of ••••.",
+        "New variable “new”: “x”.",
+    ]
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    pytest.param(
+        {"action": "notify.mobile_app_x", "data": {"message": "Hi", "title": "Police", "data": {"image": "/api/camera_proxy/camera.bedroom"}}},
+        "send the message “Hi” to X (title: “Police”, data: “image /api/camera_proxy/camera.bedroom”)", id="a title and a picture",
+    ),
+    pytest.param(
+        {"action": "notify.mobile_app_x", "data": {"message": "command_activity", "data": {"intent_package_name": "com.bank", "token": "hunter2"}}},
+        "send the message “command_activity” to X (data: “intent package name com.bank, token ••••”)", id="a command to a phone",
+    ),
+    pytest.param(
+        {"action": "persistent_notification.create", "data": {"message": "a", "title": "Fire"}},
+        "show the message “a” in Home Assistant (title: “Fire”)", id="a notification",
+    ),
+    pytest.param(
+        {"action": "tts.speak", "target": {"entity_id": "tts.x"}, "data": {"media_player_entity_id": "media_player.kitchen", "message": "Hi", "language": "de"}},
+        "say “Hi” on Speaker (language: “de”)", id="a language",
+    ),
+    pytest.param(
+        {"action": "home_agent.process", "data": {"text": "Say it.", "profile": "Butler", "context_entities": ["person.anna", HIDDEN]}},
+        "ask Butler: “Say it.” (with the states of Anna and …)", id="what an agent is told",
+    ),
+    pytest.param(
+        {"action": "conversation.process", "data": {"text": "Unlock", "agent_id": "abc", "language": "en"}},
+        "ask abc: “Unlock” (language: “en”)", id="an agent by its id",
+    ),
+    pytest.param(
+        {"event": "bell", "event_data": {"action": "OPEN", "pin": "1234"}}, "fire the event “bell” (action: “OPEN”, pin: ••••)", id="the data of an event",
+    ),
+    pytest.param({"action": "scene.turn_on", "target": {"entity_id": "scene.movie"}, "data": {"transition": 9}}, "activate the scene Movie (transition: 9)", id="a scene"),
+    pytest.param({"stop": "bad", "error": True}, "stop there (“bad”) (error: True)", id="an error"),
+    pytest.param({"stop": "done"}, "stop there (“done”)", id="an end"),
+    pytest.param(
+        light() | {"continue_on_error": True}, "turn on Hallway Light (after an error it goes on)", id="going on after an error",
+    ),
+    pytest.param(
+        {"if": [ON], "then": [{"delay": 1}], "continue_on_error": True},
+        "(if Hallway Light is on: wait 1 second) (after an error it goes on)", id="several steps after an error",
+    ),
+])  # fmt: skip
+async def test_no_part_of_a_call_is_left_out(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, actions=[parts])).sentence() == said
+
+
+@pytest.mark.parametrize(("trigger", "said"), [
+    pytest.param({"trigger": "webhook", "webhook_id": "secret", "local_only": False}, "when its webhook is called, also from the Internet", id="the Internet"),
+    pytest.param({"trigger": "webhook", "webhook_id": "secret", "local_only": True}, "when its webhook is called", id="only from here"),
+    pytest.param({"trigger": "mqtt", "topic": "a/b"}, "when a message arrives on the MQTT topic “a/b”", id="any message"),
+    pytest.param({"trigger": "mqtt", "topic": "a/b", "payload": "OPEN"}, "when a message arrives on the MQTT topic “a/b” (payload: “OPEN”)", id="one message"),
+    pytest.param(
+        {"trigger": "event", "event_type": "x", "context": {"user_id": ["person-1"]}},
+        "when the event “x” occurs (context: “user id ['person-1']”)", id="whose event",
+    ),
+    pytest.param({"trigger": "tag", "tag_id": "t", "device_id": "d1"}, "when the tag “t” is scanned (device: “…”)", id="where a tag is scanned"),
+    pytest.param(
+        {"trigger": "persistent_notification", "update_type": ["added"], "notification_id": "fire"},
+        "by a trigger of the kind “Persistent Notification” (update type: “added”, notification id: “fire”)", id="a notification",
+    ),
+])  # fmt: skip
+async def test_no_part_of_a_trigger_is_left_out(hass: HomeAssistant, trigger: Mapping[str, Any], said: str) -> None:
+    assert (await told(hass, triggers=[trigger])).triggers == (said,)
+
+
+@pytest.mark.parametrize(("parts", "said"), [
+    ({}, "wait 5 seconds"),
+    ({"mode": "single"}, "wait 5 seconds"),
+    ({"mode": "restart"}, "wait 5 seconds (if it is triggered again meanwhile: it starts over)"),
+    ({"mode": "queued", "max": 10}, "wait 5 seconds (if it is triggered again meanwhile: it runs once more afterwards)"),
+    ({"mode": "queued", "max": 50}, "wait 5 seconds (if it is triggered again meanwhile: it runs once more afterwards, at most 50 runs)"),
+    ({"initial_state": False}, "wait 5 seconds (initial state: False)"),
+])  # fmt: skip
+async def test_what_else_an_automation_says_is_told(hass: HomeAssistant, parts: Mapping[str, Any], said: str) -> None:
+    found = await told(hass, actions=[{"delay": 5}], **parts)
+    assert found.sentence() == found.short() == said
+
+
+async def test_how_many_runs_there_are_is_told_in_a_difference(hass: HomeAssistant) -> None:
+    before, after = [await async_draft(hass, CONFIG | {"mode": "queued", "max": most}) for most in (2, 50)]
+    [said] = await async_difference(hass, "en", before, after, knows=knows)
+    assert "at most 50 runs (before: it runs once more afterwards, at most 2 runs)" in said
+
+
+async def test_the_values_of_a_device_are_told(hass: HomeAssistant) -> None:
+    narrator = Narrator(hass=hass, language="en", knows=knows)
+    action = {
+        "device_id": "x",
+        "domain": "cover",
+        "entity_id": "light.hall",
+        "type": "set_position",
+        "position": 37,
+        "code": "1234",
+    }
+    assert (await async_action(narrator, action)).endswith(" (position: 37, code: ••••)")
+    assert "position: 37" in await async_condition(narrator, {"condition": "device", **action})
+    assert "position: 37" in await async_trigger(narrator, {"platform": "device", **action})

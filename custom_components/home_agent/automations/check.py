@@ -114,6 +114,8 @@ class _Check:
             yield problem
         for problem in wake_problems(self._hass, self._steps):
             yield problem
+        for problem in self._switches():
+            yield problem
 
     async def _kinds(self) -> AsyncIterator[DraftProblem]:
         async for problem in async_unknown_kinds(self._hass, self._steps):
@@ -138,6 +140,15 @@ class _Check:
                 near = nearest(str(name), blueprint.inputs) or sorted(blueprint.inputs)
                 yield DraftProblem(
                     f"use_blueprint.input.{name}", f"The blueprint has no input {quoted(name)}.{near_words(near)}"
+                )
+
+    def _switches(self) -> Iterator[DraftProblem]:
+        """Yield where a template decides whether a part takes part, which blueprints ask for in an input."""
+        for step in self._steps if "use_blueprint" not in self._draft.config else ():
+            if isinstance(step.config.get("enabled"), Template):
+                yield DraftProblem(
+                    f"{step.path}.enabled",
+                    "A template does not decide this. Write true or false, or a condition instead.",
                 )
 
     # What is named.

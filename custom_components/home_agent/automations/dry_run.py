@@ -24,6 +24,7 @@ from .past import NotReplayable, past_home, quiet
 from .past_conditions import async_past_condition
 from .recorded import copied
 from .rendering import NotRendered, Rendering
+from .switched import is_switched_on
 from .timeline import Timeline
 
 MAX_CALLS = 100
@@ -105,12 +106,14 @@ class _DryRun:
         return True
 
     async def _async_action(self, action: Any, path: str, variables: dict[str, Any]) -> bool:
+        if (is_on := is_switched_on(action)) is False:
+            self._tell(path, "It is switched off.")
+            return True
+        if is_on is None:
+            self._tell(path, "A template decides whether it is switched on; it is shown as if it were.")
         kind = "condition" if isinstance(action, Template) else cv.determine_script_action(action)
         walk = getattr(self, f"_async_{kind}", None)
         try:
-            if isinstance(action, Mapping) and not await self.rendering.async_value(action.get("enabled", True), {}):
-                self._tell(path, "It is switched off.")
-                return True
             if walk is None:
                 self._tell(path, f"What '{kind}' comes to is not known here.", acts=True)
                 return True

@@ -3,7 +3,7 @@
 Texts in an automation may be a model's or a stranger's: they are cut, on one line, and tell of no entity that may not be known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import time, timedelta
 import re
@@ -25,10 +25,14 @@ from homeassistant.util import dt as dt_util
 
 from ..home.domains import DOMAINS
 from ..home.states import Knows
-from ..home.wording import MAX_NAME, async_more, name_of
+from ..home.wording import MAX_DETAILS, MAX_KEY, MAX_NAME, async_details, async_more, name_of
 from ..languages.data import data_of
+from ..languages.digits import MASK
 from ..support.localize import async_own_text, async_text
+from ..support.masking import SECRET
 from ..support.quoting import one_line, short_name
+from .meanings import Meanings
+from .switched import is_switched_on
 
 type AutomationPart = Mapping[str, Any]
 """A trigger, a condition or an action."""
@@ -61,7 +65,7 @@ _UNITS = (
     (60, "automation_word_minutes"),
     (1, "automation_word_seconds"),
 )
-_UNIT_KEYS: Mapping[str, str] = {key.removeprefix("automation_word_"): key for _, key in _UNITS}
+UNIT_KEYS: Mapping[str, str] = {key.removeprefix("automation_word_"): key for _, key in _UNITS}
 _SLAVIC_FEW = range(2, 5)
 _OFF_AND_ON = frozenset({"on", "off"})
 
@@ -97,6 +101,40 @@ def options_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**part, **options} if isinstance(options, Mapping) else part
 
 
+class AllOf(str):
+    """Phrases that belong together; in brackets where they stand in a row with others of which one is enough."""
+
+    __slots__ = ()
+
+
+class AnyOf(str):
+    """Phrases of which one is enough; in brackets where they stand in a row with others that belong together."""
+
+    __slots__ = ()
+
+
+class Opened(str):
+    """A phrase that seems to go on with what follows it in a row; in brackets unless it is the last."""
+
+    __slots__ = ()
+
+
+def told_apart(parts: Sequence[str], *, any_of: bool) -> list[str]:
+    """Return phrases as they stand in a row, with brackets around each that could be read with its neighbours."""
+    other, last = (AllOf if any_of else AnyOf), len(parts) - 1
+    if not last:
+        return [*parts]
+    return [
+        in_round_brackets(part) if isinstance(part, other) or (isinstance(part, Opened) and number < last) else part
+        for number, part in enumerate(parts)
+    ]
+
+
+def in_round_brackets(told: str) -> str:
+    """Return a phrase of several parts in brackets."""
+    return f"({told})" if isinstance(told, AllOf | AnyOf | Opened) else told
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrator:
     """Says the parts of phrases in one language, to a person who may know some entities."""
@@ -104,8 +142,11 @@ class Narrator:
     hass: HomeAssistant
     language: str
     knows: Knows
-    triggers: dict[str, str] = field(default_factory=dict)
-    """What the triggers that have an id are, for conditions that ask which one it was."""
+    triggers: dict[str, list[AutomationPart]] = field(default_factory=dict)
+    """The triggers by their ids, which several may share, for conditions that ask which one it was."""
+
+    meanings: Meanings | None = None
+    """What its variables stand for."""
 
     async def text(self, key: str, **placeholders: str) -> str:
         """Return a sentence or a part of one, cut where a placeholder makes it too long."""
@@ -120,18 +161,69 @@ class Narrator:
         return f"{cut}…{end}" if cut.rfind(begin) > cut.rfind(end) else f"{cut}…"
 
     async def joined(self, parts: Sequence[str], *, any_of: bool = False, most: int = MAX_NAMES) -> str:
-        """Return parts in a row, with "and" or "or" before the last and a number for those that are too many."""
-        parts = [part for part in dict.fromkeys(parts) if part]
-        if len(parts) > most:
-            return await async_more(self.hass, self.language, parts[:most], len(parts))
-        if len(parts) < 2:
-            return "".join(parts)
+        """Return parts in a row, with "and" or "or" before the last and a number for those that are too many.
+
+        Two that are told alike are two: of steps that are done twice none is left out, of names none is a thing less.
+        """
+        return await self._row([part for part in parts if part], 0, any_of=any_of, most=most)
+
+    async def each[Part](
+        self,
+        parts: Sequence[Part],
+        tell: Callable[[Part], Awaitable[str]],
+        *,
+        any_of: bool = False,
+        most: int = MAX_NAMES,
+    ) -> str:
+        """Return parts in a row, of which only as many are put into words as are told; the others are counted."""
+        said: list[str] = []
+        for number, part in enumerate(parts):
+            if len(said) == most:
+                return await self._row(said, len(parts) - number, any_of=any_of, most=most)
+            if told := await tell(part):
+                said.append(told)
+        return await self._row(said, 0, any_of=any_of, most=most)
+
+    async def _row(self, said: Sequence[str], left: int, *, any_of: bool, most: int) -> str:
+        left += max(0, len(said) - most)
+        if left:
+            said = [*said[:most], await self.text("confirm_more_names", count=str(left))]
+        if len(said) < 2:
+            return said[0] if said else ""
         key = "automation_word_or" if any_of else "automation_word_and"
-        return await self.text(key, first=", ".join(parts[:-1]), last=parts[-1])
+        [*first, last] = told_apart(said, any_of=any_of)
+        told = await self.text(key, first=", ".join(first), last=last)
+        return AnyOf(told) if any_of else AllOf(told)
+
+    async def in_brackets(self, details: Sequence[str], most: int = MAX_DETAILS) -> str:
+        """Return details in brackets after what they are of, surplus ones as a number; "" if there are none."""
+        return f" ({await async_more(self.hass, self.language, details[:most], len(details))})" if details else ""
+
+    async def rest(self, part: Mapping[str, Any], told: Collection[str]) -> str:
+        """Return in brackets what else a part says than is told already; "" if there is nothing else."""
+        left = {str(key): value for key, value in part.items() if key not in told}
+        given: dict[str, Any] = plain(left)
+        if (devices := given.pop("device_id", None)) is not None:
+            given["device"] = ", ".join(self.place("device_id", one) for one in self.meant(devices))
+        return await async_details(self.hass, self.language, self.told_data(given))
+
+    async def whole_of(self, told: str, part: Mapping[str, Any], keys: Collection[str]) -> str:
+        """Return what is told of a part by some of its keys, and what else it says."""
+        rest = await self.rest(part, keys)
+        return f"{in_round_brackets(told)}{rest}" if rest else told
 
     def may_tell(self, entity_id: str) -> bool:
         """Return whether an entity may be named; the sun and the home itself are everywhere."""
         return entity_id in _EVERYWHERE or self.knows(entity_id)
+
+    async def switched(self, told: str, part: object) -> str:
+        """Return what is told of a part, and that it is switched off, or by what it is decided whether it is on."""
+        if not told or (is_on := is_switched_on(part)) is True:
+            return told
+        if is_on is False:
+            return await self.text("automation_word_disabled", what=in_round_brackets(told))
+        template = self.cut(part["enabled"]) if isinstance(part, Mapping) else HIDDEN
+        return await self.text("automation_word_enabled_if", what=in_round_brackets(told), template=template)
 
     # Texts.
 
@@ -140,9 +232,113 @@ class Narrator:
         return one_line(self.tactful(str(plain(value))[:4000]), most)
 
     def quoted(self, value: object, most: int = MAX_TEXT) -> str:
-        """Return a text in the quotation marks of the language."""
+        """Return a text in the quotation marks of the language; of a template what its variables make of it."""
+        text = str(plain(value))
+        if texts := self._texts(text):
+            return " / ".join(self._in_quotes(one, most) for one in texts)
+        return self._in_quotes(text, most) + self._variables(text)
+
+    def _in_quotes(self, text: str, most: int) -> str:
         begin, end = data_of(self.language).quotes
-        return f"{begin}{self.cut(value, most)}{end}"
+        return f"{begin}{self.cut(text, most)}{end}"
+
+    # Variables.
+
+    def _texts(self, text: str) -> list[str]:
+        """Return the texts that a template comes to by its variables; none if that is not known, or they are too many."""
+        if "{" not in text or self.meanings is None:
+            return []
+        if several := self.meanings.all_of(text):
+            return [", ".join(several)]
+        texts = self.meanings.any_of(text) or ()
+        return [*texts] if len(texts) <= MAX_NAMES else []
+
+    def texts(self, template: object) -> Sequence[str]:
+        """Return all texts that a template may come to; none if that is not known, or they are too many."""
+        text = str(plain(template))
+        found = self.meanings.texts(text) if "{" in text and self.meanings is not None else None
+        return found if found and len(found) <= MAX_NAMES else ()
+
+    def _variables(self, text: str) -> str:
+        """Return in brackets what the variables in a template are, where they alone do not decide what it comes to."""
+        if "{" not in text or self.meanings is None or not (values := self.meanings.values_in(text)):
+            return ""
+        said = [
+            f"{self.cut(name, MAX_KEY)}: {MASK if SECRET.search(name) else ' / '.join(self._written(one) for one in given)}"
+            for name, given in values.items()
+        ]
+        return f" ({', '.join(said)})"
+
+    def _written(self, value: object) -> str:
+        """Return a value of a variable as it is written, without what is secret in it."""
+        told = self.masked("", plain(value))
+        return self._in_quotes(", ".join(map(str, told)) if isinstance(told, list) else str(told), MAX_TEXT)
+
+    def template(self, value: object) -> str:
+        """Return a template as it is written, cut, and what its variables are."""
+        text = str(plain(value))
+        return self.cut(text) + self._variables(text)
+
+    def meaning(self, text: str) -> str:
+        """Return a text that is told in quotation marks of others: of a template what its variables make of it."""
+        return " / ".join(self._texts(text)) or text + self._variables(text)
+
+    def meant(self, values: object) -> list[str]:
+        """Return values as texts, with what a variable stands for in its place."""
+        found: list[str] = []
+        for value in listed(self._without_secrets(plain(values))):
+            several = self.meanings.all_of(str(value)) if "{" in str(value) and self.meanings is not None else None
+            found += [one.strip() for text in several for one in text.split(",")] if several else [str(value)]
+        return found
+
+    def _without_secrets(self, value: Any) -> Any:
+        match value:
+            case dict():
+                return {key: MASK if SECRET.search(key) else self._without_secrets(item) for key, item in value.items()}
+            case list():
+                return [self._without_secrets(item) for item in value]
+        return value
+
+    async def value(self, key: object, value: object) -> str:
+        """Return the value of a variable: the names of entities, or a text."""
+        if SECRET.search(str(key)):
+            return MASK
+        ids = [
+            one
+            for one in listed(plain(value))
+            if isinstance(one, str) and valid_entity_id(one) and self._is_entity(one)
+        ]
+        if ids and len(ids) == len(listed(plain(value))):
+            return await self.names(ids)
+        return self._written(value)
+
+    def masked(self, key: object, value: Any) -> Any:
+        """Return a plain value without secrets, and without ids of entities that may not be known."""
+        if SECRET.search(str(key)):
+            return MASK
+        match value:
+            case str():
+                return self.tactful(value)
+            case dict():
+                return {self.tactful(str(name)): self.masked(name, item) for name, item in value.items()}
+            case list():
+                return [self.masked(key, item) for item in value]
+        return value
+
+    def told_data(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the data of a call as it is told: without secrets, with what variables stand for."""
+
+        def meant(value: Any) -> Any:
+            match value:
+                case str():
+                    return self.meaning(value)
+                case dict():
+                    return {name: meant(item) for name, item in value.items()}
+                case list():
+                    return [meant(item) for item in value]
+            return value
+
+        return {self.tactful(str(key)): self.masked(key, meant(value)) for key, value in data.items()}
 
     def tactful(self, text: str) -> str:
         """Return a text with "…" for every id of an entity that may not be known."""
@@ -163,6 +359,8 @@ class Narrator:
     def name(self, entity_id: object) -> str:
         """Return the name of an entity; its id if it does not exist, "…" if it may not be known."""
         text = str(plain(entity_id))
+        if texts := self._texts(text):
+            return " / ".join(self.name(one) or self.quoted(one) for one in texts)
         if not valid_entity_id(text):
             entry = er.async_get(self.hass).async_get(er.async_resolve_entity_id(er.async_get(self.hass), text) or text)
             if entry is None:
@@ -180,14 +378,16 @@ class Narrator:
 
     async def names(self, entity_ids: object, *, any_of: bool = False) -> str:
         """Return the names of entities in a row; "everything" for all."""
-        ids = listed(plain(entity_ids))
+        ids = [*dict.fromkeys(self.meant(entity_ids))]
         if ids in ([], [ENTITY_MATCH_ALL]):
             return await self.text("automation_word_all") if ids else ""
-        return await self.joined([self.name(one) for one in ids], any_of=any_of)
+        return await self.joined(_once([self.name(one) for one in ids]), any_of=any_of)
 
     def place(self, kind: str, place_id: object) -> str:
         """Return the name of a device, an area, a floor or a label; "…" if nothing in it may be known."""
         target = str(plain(place_id))
+        if texts := self._texts(target):
+            return " / ".join(self.place(kind, one) for one in texts)
         if "{" in target:
             return self.quoted(target)
         extracted = async_extract_referenced_entity_ids(self.hass, TargetSelection({kind: [target]}))
@@ -210,19 +410,19 @@ class Narrator:
         if not isinstance(target, Mapping):
             return self.quoted(target) if target else ""
         said: list[str] = []
-        if ids := listed(plain(target.get(ATTR_ENTITY_ID))):
+        if ids := [*dict.fromkeys(self.meant(target.get(ATTR_ENTITY_ID)))]:
             if ids == [ENTITY_MATCH_ALL] and domain:
                 said.append(await self.all_of(domain))
             else:
                 said += [self.name(one) for one in ids if one != ENTITY_MATCH_ALL] or [
                     await self.text("automation_word_all")
                 ]
-        said += [self.place("device_id", one) for one in listed(plain(target.get("device_id")))]
+        said += [self.place("device_id", one) for one in self.meant(target.get("device_id"))]
         for kind, key in _PLACES.items():
-            if places := listed(plain(target.get(kind))):
-                where = await self.text(key, name=await self.joined([self.place(kind, one) for one in places]))
+            if places := self.meant(target.get(kind)):
+                where = await self.text(key, name=await self.joined(_once([self.place(kind, one) for one in places])))
                 said.append(f"{await self.all_of(domain)} {where}" if domain else where)
-        told = await self.joined(said, any_of=any_of)
+        told = await self.joined(_once(said), any_of=any_of)
         if told and (others := await self.target(target.get("exclude"))):
             return await self.text("automation_word_except", what=told, names=others)
         return told
@@ -251,7 +451,7 @@ class Narrator:
             return await self.text(
                 "automation_word_unavailable" if text == "unavailable" else "automation_word_unknown"
             )
-        words = {await self._state_word(one, text) for one in ids[:MAX_NAMES]}
+        words = {await self._state_word(one, text) for one in ids}
         if len(words) == 1 and (word := words.pop()):
             return word
         if text in _OFF_AND_ON:
@@ -323,7 +523,9 @@ class Narrator:
             given = plain(value)
             if not isinstance(given, dict):
                 return self.quoted(given)
-            parts = [(self.cut(given[unit]), key) for unit, key in _UNIT_KEYS.items() if given.get(unit)]
+            parts = [
+                (self.cut(self.meaning(str(given[unit]))), key) for unit, key in UNIT_KEYS.items() if given.get(unit)
+            ]
             return " ".join([f"{count} {(await self.text(key)).split('|')[-1]}" for count, key in parts])
         left, said = round(abs(seconds), 1), list[str]()
         for unit, key in _UNITS:
@@ -346,6 +548,11 @@ class Narrator:
         if found is None:
             return self.cut(value)
         return found.strftime("%H:%M:%S" if found.second else "%H:%M")
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    """Return names with one "…" for all that may not be known: how many there are is not told either."""
+    return [name for number, name in enumerate(names) if name != HIDDEN or HIDDEN not in names[:number]]
 
 
 def seconds_of(value: object) -> float | None:

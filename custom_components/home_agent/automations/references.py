@@ -14,6 +14,8 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.script_variables import ScriptVariables
 from homeassistant.helpers.template import Template
 
+from .switched import is_switched_on
+
 if TYPE_CHECKING:
     from .draft import AutomationDraft
 
@@ -88,8 +90,8 @@ class DraftStep:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether it takes part; one that a template decides on may."""
-        return self.config.get("enabled") is not False
+        """Whether it takes part; one that a template decides on by more than it says itself may."""
+        return is_switched_on(self.config) is not False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,7 @@ def actions_in(actions: object, path: str, *, is_sure: bool = True) -> Iterator[
             kind = cv.determine_script_action(dict(action))
         except ValueError:
             kind = ""
-        is_sure = is_sure and action.get("enabled") in (None, True)
+        is_sure = is_sure and is_switched_on(action) is True
         yield DraftStep(StepPart.ACTION, kind, here, action, is_sure)
         yield from _inside(action, kind, here, is_sure)
         if kind in (cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_STOP):

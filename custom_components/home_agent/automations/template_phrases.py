@@ -14,7 +14,7 @@ _STATES = re.compile(
     rf"""states\(\s*{_ENTITY}\s*\)\s*(?P<sign>==|!=)\s*(?P<around>['"])(?P<state>[^'"]{{1,60}})(?P=around)"""
 )
 _NUMBER = re.compile(
-    rf"""states\(\s*{_ENTITY}\s*\)\s*\|\s*(?:float|int)(?:\([^()]{{0,20}}\))?\s*(?P<sign>>|<)\s*(?P<value>-?[0-9]+(?:\.[0-9]+)?)"""
+    rf"""states\(\s*{_ENTITY}\s*\)\s*\|\s*float(?:\(\s*(?P<default>-?[0-9]+(?:\.[0-9]+)?)\s*\))?\s*(?P<sign>>|<)\s*(?P<value>-?[0-9]+(?:\.[0-9]+)?)"""
 )
 
 
@@ -30,7 +30,9 @@ def friendly(text: str) -> Mapping[str, Any] | None:
     if (state := _STATES.fullmatch(inner)) is not None:
         return _of_state(state["entity"], state["state"], is_not=state["sign"] == "!=")
     if (number := _NUMBER.fullmatch(inner)) is not None:
-        side = "above" if number["sign"] == ">" else "below"
+        side, default = "above" if number["sign"] == ">" else "below", number["default"]
+        if default and (float(default) - float(number["value"])) * (1 if side == "above" else -1) > 0:
+            return None  # true without a number as well
         return {"condition": "numeric_state", "entity_id": [number["entity"]], side: float(number["value"])}
     return None
 

@@ -12,11 +12,13 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from ..home.states import Knows
+from ..home.wording import async_more
 from ..support.localize import async_text
 from ..wishes.spoken import async_past_moment
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
 from .replay import Replay, async_replay
+from .switched import is_switched_on
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
 from .words import AutomationWords, async_difference, async_words
@@ -51,9 +53,12 @@ async def async_facts(
     if not is_short:
         said += await _async_now(hass, language, draft, told.conditions)
     said += await _async_past(hass, language, draft, told.conditions, is_short=is_short)
-    for conflict in (await async_conflicts(hass, draft, knows=knows))[:MAX_TOLD]:
+    conflicts = await async_conflicts(hass, draft, knows=knows)
+    for conflict in conflicts[:MAX_TOLD]:
         other, thing = (name_of(hass, item) for item in (conflict.automation, conflict.entity_id))
         said.append(await async_text(hass, language, "automation_conflict", other=other, thing=thing))
+    if len(conflicts) > MAX_TOLD:
+        said.append(f"{await async_more(hass, language, [], len(conflicts) - MAX_TOLD)}.")
     if probation_days:
         said.append(await async_text(hass, language, "automation_will_be_noted", days=str(probation_days)))
     return [sentence for sentence in said if sentence]
@@ -79,18 +84,29 @@ def name_of(hass: HomeAssistant, entity_id: str) -> str:
 async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft, phrases: Sequence[str]) -> list[str]:
     """Return whether the conditions are true at this moment."""
     pairs = zip(draft.conditions, phrases, strict=False)
-    told = [(condition, words) for condition, words in pairs if not _is_of_clock(condition)]
+    told = [(condition, words) for condition, words in pairs if _is_asked_now(condition)]
     if not told:
         return []
     missing = [words for condition, words in told if await _async_is_true(hass, condition) is False]
     if not missing:
         return [await async_text(hass, language, "automation_true_now")]
-    return [await async_text(hass, language, "automation_not_true_now", conditions="; ".join(missing[:MAX_TOLD]))]
+    return [
+        await async_text(
+            hass, language, "automation_not_true_now", conditions=await _async_few(hass, language, missing)
+        )
+    ]
 
 
-def _is_of_clock(condition: object) -> bool:
-    """Return whether a condition is about the time of day or the weekday: people know whether that is so now."""
-    return isinstance(condition, Mapping) and condition.get("condition") == "time"
+async def _async_few(hass: HomeAssistant, language: str, said: Sequence[str]) -> str:
+    """Return the first of some phrases, and how many more there are."""
+    left = len(said) - MAX_TOLD
+    return "; ".join([*said[:MAX_TOLD], *([await async_more(hass, language, [], left)] if left > 0 else ())])
+
+
+def _is_asked_now(condition: object) -> bool:
+    """Return whether people want to know if it is so: what is switched off does not matter, and they know the time of day."""
+    is_of_clock = isinstance(condition, Mapping) and condition.get("condition") == "time"
+    return not is_of_clock and is_switched_on(condition) is not False
 
 
 async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
@@ -153,7 +169,7 @@ async def _async_past(
     if found.held and not is_short:
         places = (_PLACE.match(held.condition) for held in found.held)
         numbers = dict.fromkeys(int(place[1]) for place in places if place is not None)
-        why = "; ".join(phrases[number] for number in [*numbers][:MAX_TOLD] if number < len(phrases))
+        why = await _async_few(hass, language, [phrases[number] for number in numbers if number < len(phrases)])
         if why:
             key = "automation_kept_back" if len(found.held) > 1 else "automation_kept_back_once"
             said.append(await async_text(hass, language, key, count=str(len(found.held)), why=why))

@@ -3,13 +3,25 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_ENABLED, CONF_FOR, CONF_PLATFORM, CONF_TARGET
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_FOR, CONF_PLATFORM, CONF_TARGET
 from homeassistant.core import split_entity_id
 
 from ..languages.digits import MASK
 from ..support.localize import async_own_text
 from ..support.masking import SECRET
-from .phrases import HIDDEN, HOME, AutomationPart, Narrator, listed, options_of, plain, seconds_of
+from .phrases import (
+    HIDDEN,
+    HOME,
+    UNIT_KEYS,
+    AutomationPart,
+    Narrator,
+    Opened,
+    in_round_brackets,
+    listed,
+    options_of,
+    plain,
+    seconds_of,
+)
 from .template_phrases import friendly
 
 _OPENINGS = frozenset({"door", "garage_door", "opening", "window"})
@@ -43,17 +55,50 @@ _SUN: Mapping[tuple[str, str], str] = {
     ("sunrise", "before"): "automation_word_before_sunrise",
     ("sunrise", "after"): "automation_word_after_sunrise",
 }
+MAX_MOMENTS = 8
+_COMMON = frozenset({
+    "alias", "condition", "continue_on_error", "enabled", "id", "metadata", "options", "platform", "target", "trigger", "variables",
+})  # fmt: skip
+"""Keys that every trigger, condition or action may have, which say nothing or are told for all of them."""
+_OF_DEVICES = frozenset({"device_id", "discovery_id", "domain", "entity_id", "for", "subtype", "type"})
+_TOLD: Mapping[str, frozenset[str]] = {
+    "calendar": frozenset({"entity_id", "event", "offset"}),
+    "conversation": frozenset({"command"}),
+    "event": frozenset({"event_data", "event_type"}),
+    "homeassistant": frozenset({"event"}),
+    "mqtt": frozenset({"topic"}),
+    "numeric_state": frozenset({"above", "attribute", "below", "entity_id", "for", "value_template"}),
+    "state": frozenset({"attribute", "entity_id", "for", "from", "not_from", "not_to", "to"}),
+    "sun": frozenset({"event", "offset"}),
+    "sun.sunrise": frozenset({"offset", "offset_type"}),
+    "sun.sunset": frozenset({"offset", "offset_type"}),
+    "tag": frozenset({"tag_id"}),
+    "template": frozenset({"for", "value_template"}),
+    "time": frozenset({"at", "weekday"}),
+    "time_pattern": frozenset({"hours", "minutes", "seconds"}),
+    "webhook": frozenset({"local_only", "webhook_id"}),
+    "zone": frozenset({"entity_id", "event", "zone"}),
+}
+"""By the kind of a trigger, what its reader tells; all else that stands in one is told by its name."""
+_USUAL: Mapping[str, Mapping[str, Any]] = {"mqtt": {"encoding": "utf-8", "qos": 0}}
+"""By the kind of a trigger, what Home Assistant fills in."""
 _COUNTED = ("hours", "minutes", "seconds")
+_A_WHOLE: Mapping[str, int] = {"hours": 24, "minutes": 60, "seconds": 60}
+"""How many of a unit there are before it begins again: what does not divide that comes at uneven times."""
 
 
 async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
     """Return one trigger in words."""
     kind = str(trigger.get(CONF_PLATFORM) or trigger.get("trigger") or "")
     reader = _READERS.get(kind)
-    told = await (reader(phrases, options_of(trigger)) if reader else _async_named(phrases, kind, trigger))
-    if trigger.get(CONF_ENABLED) is False:
-        told = await phrases.text("automation_word_disabled", what=told)
-    return told
+    if reader is None:
+        told = await _async_named(phrases, kind, trigger)
+    else:
+        part = options_of(trigger)
+        left = {key: value for key, value in part.items() if value != _USUAL.get(kind, {}).get(key)}
+        told = await reader(phrases, part)
+        told = await phrases.whole_of(told, left, _COMMON | _TOLD[kind]) if kind in _TOLD else told
+    return await phrases.switched(told, trigger)
 
 
 async def _async_stays(phrases: Narrator, told: str, part: AutomationPart, *, has_verb: bool = True) -> str:
@@ -79,6 +124,15 @@ async def async_names(phrases: Narrator, part: AutomationPart, *, any_of: bool =
     return names
 
 
+async def async_measured(phrases: Narrator, part: AutomationPart, *, any_of: bool = True) -> str:
+    """Return what is compared with a number: entities, an attribute of them, or what a template makes of them."""
+    names = await async_names(phrases, part, any_of=any_of)
+    if not part.get("value_template"):
+        return names
+    template = phrases.quoted(part["value_template"])
+    return await phrases.text("automation_word_computed", template=template, names=names)
+
+
 def _verb(phrases: Narrator, entity_ids: list[Any], state: object) -> str:
     """Return the key of what people say of entities that get into a state; "" if they have no word for all of them."""
     found: set[str] = set()
@@ -96,7 +150,7 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
     to, before = listed(part.get("to")), listed(part.get("from"))
     about = [] if part.get("attribute") else ids
-    if ids == [HOME] and to == ["0"]:
+    if ids == [HOME] and to == ["0"] and not part.get("attribute"):
         told = await phrases.text("automation_word_nobody_left")
     elif len(to) == 1 and not before and not part.get("attribute") and (key := _verb(phrases, ids, to[0])):
         told = await phrases.text(key, names=names)
@@ -116,14 +170,21 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
         )
     else:
         told = await phrases.text("automation_word_changes", names=names)
+    if part.get("not_from"):
+        state = await phrases.states(about, part["not_from"])
+        told = await phrases.text("automation_word_not_from", what=told, state=state)
+    if before and part.get("not_to"):
+        told = await phrases.text(
+            "automation_word_not_to", what=told, state=await phrases.states(about, part["not_to"])
+        )
     return await _async_stays(phrases, told, part)
 
 
 async def _async_numeric(phrases: Narrator, part: AutomationPart) -> str:
     ids, above, below = listed(part.get(ATTR_ENTITY_ID)), part.get("above"), part.get("below")
-    names, has_unit = await async_names(phrases, part), not part.get("attribute") and not part.get("value_template")
+    names, has_unit = await async_measured(phrases, part), not part.get("attribute") and not part.get("value_template")
     low, high = (phrases.measured(value, ids, has_unit=has_unit) for value in (above, below))
-    is_home = ids == [HOME]
+    is_home = ids == [HOME] and has_unit
     if is_home and below is None and above in (0, 0.0):
         told = await phrases.text("automation_word_somebody_comes")
     elif is_home and above is None and below in (1, 1.0):
@@ -157,7 +218,9 @@ async def _async_time(phrases: Narrator, part: AutomationPart) -> str:
             told = await async_moved(phrases, told, at.get("offset") if isinstance(at, Mapping) else None)
         said.append(told)
     told = await phrases.joined(said, any_of=True)
-    return f"{told} {await async_days(phrases, part['weekday'])}" if part.get("weekday") else told
+    if not part.get("weekday"):
+        return told
+    return f"{in_round_brackets(told)} {await async_days(phrases, part['weekday'])}"
 
 
 _DAYS: Mapping[str, str] = {
@@ -181,7 +244,8 @@ async def async_days(phrases: Narrator, days: object) -> str:
         return await phrases.text("automation_word_weekdays")
     if given == [*_WEEK[5:]]:
         return await phrases.text("automation_word_weekends")
-    return await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
+    told = await phrases.joined([await phrases.text(_DAYS[day]) for day in given], most=7)
+    return Opened(told) if len(given) > 1 else told
 
 
 async def async_sun_moment(phrases: Narrator, event: str, offset: object) -> str:
@@ -213,18 +277,34 @@ async def _async_pattern(phrases: Narrator, part: AutomationPart) -> str:
     value = given.get(first, "")
     steps = {"hours": 3600, "minutes": 60, "seconds": 1}[first]
     every = 1 if value == "*" else int(value[1:]) if value.startswith("/") and value[1:].isdecimal() else 0
-    if every and all(given[unit].strip("0") == "" for unit in rest):
+    has_rest = any(given[unit].strip("0") for unit in rest)
+    if every and not has_rest and not _A_WHOLE[first] % every:
         if every == 1 and first != "seconds":
             return await phrases.text(
                 "automation_word_every_hour" if first == "hours" else "automation_word_every_minute"
             )
         return await phrases.text("automation_word_every", duration=await phrases.length(every * steps))
-    if first == "minutes" and value.isdecimal():
+    if first == "minutes" and value.isdecimal() and not has_rest:
         return await phrases.text("automation_word_hourly", minute=str(int(value)))
-    pattern = ":".join(
-        given.get(unit, "*" if not given or _COUNTED.index(unit) < _COUNTED.index(first) else "0") for unit in _COUNTED
-    )
-    return await phrases.text("automation_word_pattern", pattern=phrases.cut(pattern))
+    units = [*_COUNTED[_COUNTED.index(first) :]]
+    while len(units) > 1 and not given.get(units[-1], "0").strip("0"):  # smaller units are 0 unless they are given
+        del units[-1]
+    said = [
+        f"{(await phrases.text(UNIT_KEYS[unit])).split('|')[-1]} {await _async_moments(phrases, unit, given.get(unit, '0'))}"
+        for unit in units
+        if unit != first or value != "*"
+    ]
+    return await phrases.text("automation_word_pattern", pattern=await phrases.joined(said))
+
+
+async def _async_moments(phrases: Narrator, unit: str, value: str) -> str:
+    """Return at which minutes of an hour, or the like, something comes: "0, 15, 30 or 45"."""
+    if value == "*":
+        return f"0–{_A_WHOLE[unit] - 1}"
+    if value.startswith("/") and value[1:].isdecimal() and (step := int(value[1:])):
+        moments = [str(one) for one in range(0, _A_WHOLE[unit], step)]
+        return await phrases.joined(moments, any_of=True, most=MAX_MOMENTS)
+    return str(int(value)) if value.isdecimal() else phrases.cut(value)
 
 
 async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> str:
@@ -235,7 +315,7 @@ async def _async_template_trigger(phrases: Narrator, part: AutomationPart) -> st
         )
     if found is not None and found.get("condition") == "numeric_state":
         return await _async_numeric(phrases, {**found, CONF_FOR: part.get(CONF_FOR)})
-    told = await phrases.text("automation_word_becomes_true", template=phrases.cut(text))
+    told = await phrases.text("automation_word_becomes_true", template=phrases.template(text))
     return await _async_stays(phrases, told, part, has_verb=False)
 
 
@@ -243,15 +323,17 @@ async def _async_event(phrases: Narrator, part: AutomationPart) -> str:
     kinds = [phrases.quoted(one) for one in listed(part.get("event_type"))]
     data = part.get("event_data")
     details = [
-        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(value, 40)}"
-        for key, value in ([*data.items()][:3] if isinstance(data, Mapping) else ())
+        f"{phrases.cut(key, 30)}: {MASK if SECRET.search(str(key)) else phrases.cut(phrases.meaning(str(plain(value))), 40)}"
+        for key, value in (data.items() if isinstance(data, Mapping) else ())
     ]
     told = await phrases.text("automation_word_event", event=await phrases.joined(kinds, any_of=True))
-    return f"{told} ({', '.join(details)})" if details else told
+    return told + await phrases.in_brackets(details)
 
 
-async def _async_webhook(phrases: Narrator, _part: AutomationPart) -> str:
-    return await phrases.text("automation_word_webhook")  # its id is a secret
+async def _async_webhook(phrases: Narrator, part: AutomationPart) -> str:
+    """Return a webhook without its id, which is a secret."""
+    is_local = part.get("local_only", True) is not False
+    return await phrases.text("automation_word_webhook" if is_local else "automation_word_webhook_from_anywhere")
 
 
 async def _async_mqtt(phrases: Narrator, part: AutomationPart) -> str:
@@ -264,9 +346,10 @@ async def _async_said(phrases: Narrator, part: AutomationPart) -> str:
 
 
 async def _async_home_assistant(phrases: Narrator, part: AutomationPart) -> str:
-    return await phrases.text(
-        "automation_word_ha_starts" if "start" in listed(part.get("event")) else "automation_word_ha_stops"
-    )
+    async def tell(event: object) -> str:
+        return await phrases.text("automation_word_ha_starts" if event == "start" else "automation_word_ha_stops")
+
+    return await phrases.each(listed(part.get("event")), tell, any_of=True)
 
 
 async def _async_calendar(phrases: Narrator, part: AutomationPart) -> str:
@@ -303,8 +386,10 @@ async def async_device_part(phrases: Narrator, part: AutomationPart, category: s
             phrases.hass, phrases.language, "device_automation", domain, f"device_automation.trigger_subtype.{subtype}"
         )
         told = found.replace("{entity_name}", name).replace("{subtype}", phrases.cut(sub or subtype))
-        return told if entity else f"{name}: {told}"
-    return f"{name}: {phrases.quoted(kind.replace('_', ' '))}"
+        told = told if entity else f"{name}: {told}"
+    else:
+        told = f"{name}: {phrases.quoted(' '.join(filter(None, (kind, str(part.get('subtype') or '')))).replace('_', ' '))}"
+    return told + await phrases.rest(part, _COMMON | _OF_DEVICES)
 
 
 async def _async_device(phrases: Narrator, part: AutomationPart) -> str:
@@ -322,7 +407,7 @@ async def async_kind(phrases: Narrator, kind: str, category: str) -> str:
 async def async_fields(phrases: Narrator, part: AutomationPart, entity_ids: object) -> list[str]:
     """Return what the other options of a purpose-specific trigger or condition say."""
     said = [await phrases.threshold(part.get("threshold"), entity_ids)]
-    for key, value in [*part.items()][:8]:
+    for key, value in part.items():
         if key in ("threshold", "behavior", CONF_FOR, "offset", "offset_type") or value in (None, "", [], {}):
             continue
         values = [
@@ -344,11 +429,13 @@ async def _async_named(phrases: Narrator, kind: str, trigger: AutomationPart) ->
     has_verb = bool(ids) and name in _WORDS
     if has_verb:
         told = await phrases.text(_WORDS[name], names=await phrases.names(ids, any_of=True))
+        told += await phrases.in_brackets(await async_fields(phrases, part, ids))
     else:
         known = await async_kind(phrases, kind, "triggers")
         if not known and not isinstance(target, Mapping):
             known_kind = await async_own_text(phrases.hass, phrases.language, "title", domain, "title")
-            return await phrases.text("automation_word_other_trigger", kind=phrases.quoted(known_kind or kind))
+            told = await phrases.text("automation_word_other_trigger", kind=phrases.quoted(known_kind or kind))
+            return told + await phrases.rest(trigger, _COMMON)
         said = [await phrases.target(target, any_of=True), *await async_fields(phrases, part, ids)]
         details = ", ".join(one for one in said if one)
         told = f"{known or phrases.quoted(kind)} ({details})" if details else known or phrases.quoted(kind)

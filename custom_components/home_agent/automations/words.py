@@ -9,13 +9,14 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 
 from ..home.states import Knows
-from ..home.wording import async_more, async_spoken
+from ..home.wording import MAX_KEY, async_more, async_spoken
 from ..languages.data import data_of
 from ..support.bounds import in_slices
 from .action_phrases import async_action
 from .condition_phrases import async_condition
 from .draft import AutomationDraft
-from .phrases import HIDDEN, Narrator, listed, plain
+from .meanings import Meanings
+from .phrases import HIDDEN, Narrator, listed, plain, told_apart
 from .trigger_phrases import async_trigger
 
 MAX_PARTS = 20
@@ -46,7 +47,16 @@ _CHANGES: Mapping[str, tuple[str, str, str, str]] = {
     ),
 }  # fmt: skip
 _TOLD = frozenset({"id", "alias", "mode", "triggers", "conditions", "actions", "description"})
+_VARIABLES = frozenset({"trigger_variables", "variables"})
+_VARIABLE_CHANGES: Mapping[tuple[bool, bool], str] = {
+    (False, True): "automation_change_new_variable",
+    (True, False): "automation_change_no_variable",
+    (True, True): "automation_change_other_variable",
+}
 _DEFAULT_MODE = "single"
+_USUAL_MOST: Mapping[str, int] = {"parallel": 10, "queued": 10}
+_UNTOLD = frozenset({"blueprint", "max", "max_exceeded", "stored_traces", "trace", "use_blueprint"})
+"""What else an automation may have that does nothing in the home, or is told as its mode."""
 _INNER = frozenset({"variables", "alias", "enabled"})
 
 
@@ -63,6 +73,8 @@ class AutomationWords:
     """How it joins the last of several that belong together."""
     more: str = "+{count}"
     """How it says how many are left out."""
+    besides: str = ""
+    """What comes of it where it is triggered while it is still running, if that is not as usual; and what else it says."""
     quotes: Sequence[str] = ("“", "”")
     """Its quotation marks: one that is opened is closed where a phrase is cut."""
 
@@ -90,8 +102,11 @@ class AutomationWords:
         return self._assembled(*cut)
 
     def _assembled(self, triggers: Sequence[str], conditions: Sequence[str], actions: Sequence[str]) -> str:
-        when = ", ".join(part for part in (_row(triggers, self.any_of), _row(conditions, self.all_of)) if part)
-        return f"{when}: {_row(actions, self.all_of)}" if when else _row(actions, self.all_of)
+        begins = _row(told_apart(triggers, any_of=True), self.any_of)
+        conditions, actions = (told_apart(parts, any_of=False) for parts in (conditions, actions))
+        when = ", ".join(part for part in (begins, _row(conditions, self.all_of)) if part)
+        does = f"{_row(actions, self.all_of)} ({self.besides})" if self.besides else _row(actions, self.all_of)
+        return f"{when}: {does}" if when else does
 
     def _cut(self, text: str, words: int) -> str:
         said = text.split()
@@ -131,7 +146,29 @@ async def async_words(hass: HomeAssistant, language: str, draft: AutomationDraft
         all_of=await phrases.text("automation_word_and", first="{first}", last="{last}"),
         more=await phrases.text("confirm_more_names", count="{count}"),
         quotes=data_of(phrases.language).quotes,
+        besides=await _async_besides(phrases, draft),
     )
+
+
+def _mode_of(draft: AutomationDraft) -> tuple[str, int | None]:
+    """Return the mode of an automation, and how many runs there are at most where that is not as usual."""
+    mode, most = str(draft.normalized.get("mode") or _DEFAULT_MODE), draft.normalized.get("max")
+    return mode, most if mode in _USUAL_MOST and isinstance(most, int) and most != _USUAL_MOST[mode] else None
+
+
+async def _async_mode(phrases: Narrator, draft: AutomationDraft) -> str:
+    mode, most = _mode_of(draft)
+    told = await phrases.text(_MODES.get(mode, _MODES[_DEFAULT_MODE]))
+    return await phrases.text("automation_word_most_runs", what=told, count=str(most)) if most is not None else told
+
+
+async def _async_besides(phrases: Narrator, draft: AutomationDraft) -> str:
+    said = []
+    if _mode_of(draft)[0] != _DEFAULT_MODE:
+        said.append(await phrases.text("automation_word_meanwhile", mode=await _async_mode(phrases, draft)))
+    if others := await phrases.rest(draft.written, _TOLD | _VARIABLES | _UNTOLD):
+        said.append(others.strip(" ()"))
+    return "; ".join(said)
 
 
 def _is_inner(part: object) -> bool:
@@ -140,10 +177,10 @@ def _is_inner(part: object) -> bool:
 
 
 async def _async_phrases(hass: HomeAssistant, language: str, draft: AutomationDraft, knows: Knows) -> Narrator:
-    phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows)
-    for trigger in draft.triggers[: 2 * MAX_PARTS]:
-        if (trigger_id := trigger.get("id")) is not None:
-            phrases.triggers.setdefault(str(trigger_id), await async_trigger(phrases, trigger))
+    meanings = Meanings(hass, draft)
+    phrases = Narrator(hass=hass, language=await async_spoken(hass, language), knows=knows, meanings=meanings)
+    for place, trigger in enumerate(draft.triggers):
+        phrases.triggers.setdefault(str(trigger.get("id", place)), []).append(trigger)
     return phrases
 
 
@@ -177,15 +214,16 @@ async def async_difference(
                 "automation_change_name", before=phrases.quoted(before.alias), name=phrases.quoted(after.alias)
             )
         )
-    old_mode, mode = (str(draft.normalized.get("mode") or _DEFAULT_MODE) for draft in (before, after))
-    if old_mode != mode:
-        told = [await phrases.text(_MODES.get(one, _MODES[_DEFAULT_MODE])) for one in (old_mode, mode)]
+    if _mode_of(before) != _mode_of(after):
+        told = [await _async_mode(phrases, one) for one in (before, after)]
         said.append(await phrases.text("automation_change_mode", before=told[0], mode=told[1]))
     old, new = await _async_rows(old_phrases, before), await _async_rows(phrases, after)
     for kind in _CHANGES:
         said += await _async_changes(phrases, kind, old[kind], new[kind])
     if before.written.get("description") != after.written.get("description"):
         said.append(await phrases.text("automation_change_description"))
+    for kind in _VARIABLES:
+        said += await _async_variables(old_phrases, phrases, before.written.get(kind), after.written.get(kind))
     if others := _other_keys(before, after):
         said.append(
             await phrases.text("automation_change_others", names=", ".join(phrases.cut(one, 30) for one in others))
@@ -195,10 +233,26 @@ async def async_difference(
     return [*said[:MAX_DIFFERENCES], await async_more(hass, phrases.language, [], len(said) - MAX_DIFFERENCES)]
 
 
+async def _async_variables(old_phrases: Narrator, phrases: Narrator, old: object, new: object) -> list[str]:
+    """Return which variables are new, gone and other, with their values."""
+    old, new = (given if isinstance(given, Mapping) else {} for given in (plain(old), plain(new)))
+    said: list[str] = []
+    for key in dict.fromkeys((*old, *new)):
+        if key in old and key in new and old[key] == new[key]:
+            continue
+        name = phrases.quoted(key, MAX_KEY)
+        before = await old_phrases.value(key, old.get(key)) if key in old else ""
+        value = await phrases.value(key, new.get(key)) if key in new else ""
+        sentence = _VARIABLE_CHANGES[key in old, key in new]
+        said.append(await phrases.text(sentence, name=name, before=before, value=value))
+    return said
+
+
 def _other_keys(before: AutomationDraft, after: AutomationDraft) -> list[str]:
     """Return the names of what else differs, as variables, and of what only differs as it is written."""
     old, new = before.written, after.written
-    keys = [key for key in dict.fromkeys((*old, *new)) if key not in _TOLD]
+    told = _TOLD | _VARIABLES | ({"max"} if _mode_of(before) != _mode_of(after) else set())
+    keys = [key for key in dict.fromkeys((*old, *new)) if key not in told]
     return [str(key) for key in keys if plain(old.get(key)) != plain(new.get(key))]
 
 

@@ -23,6 +23,7 @@ from ..automations.guards import with_never, without_never
 from ..automations.probation import acting, async_record
 from ..automations.records import records_of
 from ..automations.store import automation_store
+from ..automations.switched import has_switch
 from ..home.exposure import is_exposed
 from ..home.fingerprint import fingerprint
 from ..home.judgement import judge_sequence
@@ -186,6 +187,8 @@ def _check_written(config: Mapping[str, Any], never: Sequence[Any]) -> None:
         )
     if any(not isinstance(item, Mapping) for item in never):
         raise ToolRefusal("never: each is a condition, as an object: {condition: state, entity_id: ..., state: ...}.")
+    if has_switch(never):
+        raise ToolRefusal("never: `enabled` has no place in what must never be so. Leave it out.")
     if never and "use_blueprint" in config:
         raise ToolRefusal(
             "The conditions of an automation from a blueprint are those of the blueprint: `never` has no effect."
