@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
@@ -12,6 +13,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.automations.records import records_of
 from custom_components.home_agent.automations.store import automation_store
+from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from custom_components.home_agent.wishes.wishes import wishes_of
 from tests.automations.home import FILE, with_files
@@ -32,9 +34,10 @@ WASHER: Row = {
     "trigger": "state", "entity_id": "binary_sensor.washer", "to": "off", "not_from": ["off", *NOWHERE],
 }  # fmt: skip
 ANNA: Row = {"trigger": "state", "entity_id": "person.anna", "to": "home", "not_from": ["home", *NOWHERE]}
-SOMEBODY: Row = {
-    "condition": "state", "entity_id": ["person.anna", "person.ben"], "match": "any", "state": "home",
-}  # fmt: skip
+SOMEBODY: Row = {"condition": "numeric_state", "entity_id": "zone.home", "above": 0}
+NOBODY: Row = {"condition": "numeric_state", "entity_id": "zone.home", "below": 1}
+ALL_GONE: Row = {"trigger": "numeric_state", "entity_id": "zone.home", "below": 1}
+FIRST_COMES: Row = {"trigger": "numeric_state", "entity_id": "zone.home", "above": 0}
 
 
 def at(clock: str, *days: str) -> Row:
@@ -46,6 +49,7 @@ def at(clock: str, *days: str) -> Row:
 async def file(hass: HomeAssistant, demo_house: None, add_entity: AddEntity) -> AsyncGenerator[Path]:
     """Return the file of automations of a home with people and a washer."""
     assert await async_setup_component(hass, "persistent_notification", {})
+    assert await async_setup_component(hass, "zone", {})
     add_entity("binary_sensor.washer", "on", name="Washer", device_class="running")
     add_entity("person.anna", "not_home", name="Anna")
     add_entity("person.ben", "home", name="Ben")
@@ -135,10 +139,6 @@ async def test_when_and_what(
      [{"condition": "not", "conditions": [{"condition": "state", "entity_id": "person.ben", "state": "home"}]}]),
     ("de", "immer wenn Anna nach Hause kommt, schalte Bed Light ein, aber nie, wenn Ben zu Hause ist", [ANNA],
      [{"condition": "not", "conditions": [{"condition": "state", "entity_id": "person.ben", "state": "home"}]}]),
-    ("en", "whenever everybody has left, turn on the bed light",
-     [{"trigger": "state", "entity_id": ["person.anna", "person.ben"], "from": "home", "not_to": ["home", *NOWHERE]}],
-     [{"condition": "not", "conditions": [
-         {"condition": "state", "entity_id": who, "state": ["home", *NOWHERE]} for who in ("person.anna", "person.ben")]}]),
     ("en", "whenever the outside temperature rises above 25 degrees, turn on the bed light",
      [{"trigger": "numeric_state", "entity_id": "sensor.outside", "above": 25.0}], []),
     ("en", "whenever the washer has been done for ten minutes, turn on the bed light", [{**WASHER, "for": {"seconds": 600}}], []),
@@ -157,6 +157,67 @@ async def test_conditions(
     assert config["triggers"] == triggers
     assert config["conditions"] == conditions
     assert config["actions"] == [ON]
+
+
+@pytest.mark.parametrize("are_known", [True, False])
+@pytest.mark.parametrize(("language", "said", "triggers", "conditions"), [
+    ("en", "whenever everybody has left, turn on the bed light", [ALL_GONE], []),
+    ("en", "when the last person leaves, always turn on the bed light", [ALL_GONE], []),
+    ("en", "whenever nobody has been home for ten minutes, turn on the bed light", [{**ALL_GONE, "for": {"seconds": 600}}], []),
+    ("en", "whenever the first person comes home, turn on the bed light", [FIRST_COMES], []),
+    ("en", "every day at 10 pm, if nobody is home, turn on the bed light", [at("22:00")], [NOBODY]),
+    ("en", "every day at 10 pm, unless somebody is home, turn on the bed light", [at("22:00")], [NOBODY]),
+    ("en", "every day at 10 pm, unless nobody is home, turn on the bed light", [at("22:00")], [SOMEBODY]),
+    ("en", "Every weekday at seven, if somebody is home, the bed light on.", [at("07:00", *WORKING)], [SOMEBODY]),
+    ("en", "whenever the washer is done, turn on the bed light, but never while somebody is home", [WASHER],
+     [{"condition": "not", "conditions": [SOMEBODY]}]),
+    ("de", "immer wenn keiner mehr zu Hause ist, schalte Bed Light ein", [ALL_GONE], []),
+    ("de", "immer wenn wir weg sind, schalte Bed Light ein", [ALL_GONE], []),
+    ("de", "immer wenn der Erste nach Hause kommt, schalte Bed Light ein", [FIRST_COMES], []),
+    ("de", "jeden Tag um 22 Uhr, wenn niemand zu Hause ist, schalte Bed Light ein", [at("22:00")], [NOBODY]),
+    ("fr", "chaque fois que tout le monde est parti, allume Bed Light", [ALL_GONE], []),
+    ("es", "cada vez que no quede nadie en casa, enciende Bed Light", [ALL_GONE], []),
+    ("it", "ogni volta che esce l'ultimo, accendi Bed Light", [ALL_GONE], []),
+    ("nl", "telkens als iedereen weg is, doe Bed Light aan", [ALL_GONE], []),
+    ("pl", "za każdym razem gdy wszyscy wyjdą, włącz Bed Light", [ALL_GONE], []),
+])  # fmt: skip
+async def test_all_people_count_also_those_of_whom_nothing_is_known(
+    hass: HomeAssistant,
+    file: Path,
+    admin: Context,
+    language: str,
+    said: str,
+    triggers: list[Row],
+    conditions: list[Row],
+    *,
+    are_known: bool,
+) -> None:
+    hass.states.async_set("person.granny", "home", {"friendly_name": "Granny"})
+    for entity_id in () if are_known else ("person.anna", "person.ben"):
+        async_expose_entity(hass, ASSISTANT, entity_id, False)
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == triggers
+    assert config["conditions"] == conditions
+    assert config["actions"] == [ON]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "whenever somebody comes home, turn on the bed light"), ("en", "whenever everybody is home, turn on the bed light"),
+    ("en", "every day at 10 pm, if everybody is home, turn on the bed light"),
+    ("en", "whenever somebody leaves, turn on the bed light"), ("de", "immer wenn alle zu Hause sind, schalte Bed Light ein"),
+    ("de", "immer wenn jemand nach Hause kommt, schalte Bed Light ein"),
+])  # fmt: skip
+async def test_what_needs_each_of_them_is_made_if_all_are_known(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str
+) -> None:
+    hass.states.async_set("person.granny", "home", {"friendly_name": "Granny"})
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert file.read_text() == FILE
+    hass.states.async_remove("person.granny")
+    await made_of(hass, file, admin, language, said)
 
 
 @pytest.mark.parametrize(("language", "said", "message"), [
@@ -200,7 +261,7 @@ async def test_what_is_told_goes_to_the_phone_of_who_speaks(hass: HomeAssistant,
     ("en", "every month on the first at eight pm turn on the bed light"), ("en", "every day but Sunday at 8 pm turn on the bed light"),
     ("en", "every Sunday at 8 pm turn on the flux capacitor"), ("en", "every Friday night when Anna comes home turn on the bed light"),
     ("en", "every evening at nine turn on the bed light for an hour"), ("en", "wake me every weekday at seven"),
-    ("en", "whenever the first comes home, turn on the bed light"), ("en", "every morning if the washer is done frobnicate the bed light"),
+    ("en", "every morning if the washer is done frobnicate the bed light"),
     ("en", "every Monday at 8 pm turn on the bed light and every Tuesday at 9 pm turn it off"),
     ("en", "remind me every Monday at 8 pm to call {{ states('lock.front_door') }}"),
     ("de", "jeden zweiten Tag um 21 Uhr Bed Light einschalten"), ("de", "immer am ersten des Monats um 21 Uhr Bed Light einschalten"),

@@ -38,6 +38,10 @@ class ClauseContext:
     """That of the home's temperatures."""
     is_event: bool = False
     """Whether it is waited for until it becomes so, rather than looked at."""
+    counted: str = ""
+    """The entity whose state is how many people are at home; empty where those are meant of whom the user may know."""
+    people: frozenset[str] = frozenset()
+    """The ids of all people of the home, where one who is not known of counts as well."""
 
 
 class ClauseReading(SentenceReading):

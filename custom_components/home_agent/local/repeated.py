@@ -72,7 +72,7 @@ async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -
         return NotMine()  # "abends um neun" may be for once
     if rhythm is None or not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
         return NotMine()
-    once = sentence.saying(awaited(rhythm.rest, code))
+    once = replace(sentence.saying(awaited(rhythm.rest, code)), is_repeated=True)
     if any(one.kind is LaterKind.REPEATED for one in later_in(once.turn.text, code, named)):
         return NotMine()
     for timed in _readings(once, named):
