@@ -159,6 +159,54 @@ async def test_conditions(
     assert config["actions"] == [ON]
 
 
+BED_ON: Row = {"trigger": "state", "entity_id": "light.bed_light", "to": "on", "not_from": ["on", *NOWHERE]}
+COFFEE_OFF: Row = {"trigger": "state", "entity_id": "switch.coffee", "to": "off", "not_from": ["off", *NOWHERE]}
+IF_BED_ON: Row = {"condition": "state", "entity_id": "light.bed_light", "state": "on"}
+IF_COFFEE_OFF: Row = {"condition": "state", "entity_id": "switch.coffee", "state": "off"}
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "whenever the bed light is on and the coffee machine is off, turn off the ceiling lights"),
+    ("en", "every time the bed light is on and the coffee machine is off turn off the ceiling lights"),
+    ("de", "immer wenn Bed Light an ist und Coffee Machine aus ist, schalte Ceiling Lights aus"),
+    ("de", "immer wenn Bed Light an und Coffee Machine aus ist, schalte Ceiling Lights aus"),
+    ("fr", "chaque fois que Bed Light est allumé et que Coffee Machine est éteinte, éteins Ceiling Lights"),
+    ("es", "cada vez que Bed Light está encendida y Coffee Machine está apagada, apaga Ceiling Lights"),
+    ("it", "ogni volta che Bed Light è accesa e Coffee Machine è spenta, spegni Ceiling Lights"),
+    ("nl", "telkens als Bed Light aan is en Coffee Machine uit is, doe Ceiling Lights uit"),
+    ("pl", "zawsze gdy Bed Light jest włączone i Coffee Machine jest wyłączone, wyłącz Ceiling Lights"),
+])  # fmt: skip
+async def test_whichever_of_two_becomes_so_last_triggers(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == [BED_ON, COFFEE_OFF]
+    assert config["conditions"] == [IF_BED_ON, IF_COFFEE_OFF]
+
+
+@pytest.mark.parametrize(("language", "said", "triggers", "conditions"), [
+    ("en", "whenever the bed light turns on and the coffee machine is off, turn off the ceiling lights", [BED_ON], [IF_COFFEE_OFF]),
+    ("en", "whenever the washer is done and the coffee machine is off, turn off the ceiling lights", [WASHER], [IF_COFFEE_OFF]),
+    ("en", "whenever nobody is home and the bed light is on, turn off the bed light", [ALL_GONE, BED_ON], [NOBODY, IF_BED_ON]),
+    ("de", "immer wenn Bed Light angeht und Coffee Machine aus ist, schalte Ceiling Lights aus", [BED_ON], [IF_COFFEE_OFF]),
+    ("de", "immer wenn die Waschmaschine fertig ist und Coffee Machine aus ist, schalte Ceiling Lights aus", [WASHER], [IF_COFFEE_OFF]),
+])  # fmt: skip
+async def test_what_happens_triggers_alone(
+    hass: HomeAssistant,
+    file: Path,
+    admin: Context,
+    language: str,
+    said: str,
+    triggers: list[Row],
+    conditions: list[Row],
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == triggers
+    assert config["conditions"] == conditions
+
+
 @pytest.mark.parametrize("are_known", [True, False])
 @pytest.mark.parametrize(("language", "said", "triggers", "conditions"), [
     ("en", "whenever everybody has left, turn on the bed light", [ALL_GONE], []),
@@ -267,6 +315,7 @@ async def test_what_is_told_goes_to_the_phone_of_who_speaks(hass: HomeAssistant,
     ("de", "jeden zweiten Tag um 21 Uhr Bed Light einschalten"), ("de", "immer am ersten des Monats um 21 Uhr Bed Light einschalten"),
     ("de", "jeden Morgen bei Sonnenuntergang Bed Light einschalten"), ("de", "jeden Tag außer Sonntag um 21 Uhr Bed Light einschalten"),
     ("de", "jeden Montag um 21 Uhr und dienstags um 22 Uhr Bed Light einschalten"), ("de", "wecke mich werktags um sieben"),
+    ("en", "whenever the bed light is on and the coffee machine is off for ten minutes, turn off the ceiling lights"),
     ("fr", "un jour sur deux à 21 heures allume Bed Light"), ("es", "cada dos días a las 21:00 enciende Bed Light"),
     ("it", "ogni due giorni alle 21 accendi Bed Light"), ("nl", "om de dag om 21 uur doe Bed Light aan"),
     ("pl", "co drugi dzień o 21:00 włącz Bed Light"),

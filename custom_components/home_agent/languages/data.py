@@ -193,6 +193,7 @@ class RhythmWords:
     always: Sequence[str] = ()
     whenever: Mapping[str, str] = field(default_factory=dict)
     never: Sequence[str] = ()
+    states: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

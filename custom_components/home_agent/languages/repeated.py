@@ -79,6 +79,11 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
     return replace(rhythm, rest=rest, words=words)
 
 
+def says_state(text: str, language: str) -> bool:
+    """Return whether a clause says how something is, rather than what happens: "the light is on"."""
+    return _pattern(code_of(language), "states").search(text) is not None
+
+
 def _with(rhythm: Rhythm, said: str, kind: str, value: str, code: str) -> Rhythm | None:
     """Return a rhythm with one more thing that was said of it; None where that is said already, or no length is read."""
     match kind:

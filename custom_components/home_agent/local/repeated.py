@@ -34,13 +34,13 @@ from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
 from ..turn.plan import Effect
 from ..turn.turn import Understanding
-from ..wishes.when import When
+from ..wishes.when import Watch, When
 from ..wishes.wish import WishKind
 from .clauses import async_read_clause
 from .later import async_ask_time, async_told, named_in
 from .planning import effects_of
 from .sentences import Done, Note, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
-from .when_due import NotUnderstood, async_when_of
+from .when_due import NotUnderstood, async_both_of, async_when_of
 from .wished import Wished, async_wished
 
 MAKES = "make_automation"
@@ -124,7 +124,7 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
             return NotMine()
     config = {
         "alias": _name(sentence.turn.text),
-        **_when_config(rhythm, when, clock),
+        **_when_config(rhythm, when, clock, await _async_both(once, timed)),
         "actions": await _async_actions(sentence, what, when, tells_itself=what.text == told or what.text in when.said),
         "mode": "single",
     }
@@ -186,7 +186,13 @@ def _clock(rhythm: Rhythm, timed: Timed, code: str, once: Sentence, named: Seque
     return early if meant and early.hour in _MORNING and not rhythm.part else None
 
 
-def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, Any]:
+async def _async_both(sentence: Sentence, timed: Timed) -> tuple[Watch, ...]:
+    """Return what is waited for until it is so at once: "whenever the lamp is on and the door is closed"."""
+    events = [clause for clause in timed.clauses if not (clause.is_if or clause.negated)]
+    return await async_both_of(sentence, events[0]) if events and timed.moment is None else ()
+
+
+def _when_config(rhythm: Rhythm, when: When, clock: time | None, both: Sequence[Watch]) -> dict[str, Any]:
     """Return the triggers and conditions. Raises `NotUnderstood` for what they cannot express."""
     days = [day[:3] for day in WEEKDAYS if day in rhythm.days]
     conditions, part = list[dict[str, Any]](), rhythm.part
@@ -207,7 +213,7 @@ def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, An
             is_later and (when.conditions or when.daylight is not None)
         ):  # they would be looked at too early
             raise NotUnderstood(when.words)
-        triggers, conditions = found
+        triggers, conditions = _at_once(both, when) if both else found
     else:
         triggers = [_pattern(rhythm)]
     if days or part:
@@ -219,8 +225,20 @@ def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, An
     for watch in when.conditions:
         if (rows := conditions_of(watch)) is None:
             raise NotUnderstood(when.words)
-        conditions = [*conditions, *rows]
+        conditions = [*conditions, *(row for row in rows if row not in conditions)]
     return {"triggers": triggers, "conditions": conditions}
+
+
+def _at_once(watches: Sequence[Watch], when: When) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a trigger for each thing that may become so last, and that all of them are so. Raises `NotUnderstood`."""
+    triggers, conditions = list[dict[str, Any]](), list[dict[str, Any]]()
+    for watch in watches:
+        found, rows = triggers_of(watch), conditions_of(watch)
+        if found is None or rows is None or when.delay:
+            raise NotUnderstood(when.words)
+        triggers += found[0]
+        conditions += (row for row in rows if row not in conditions)
+    return triggers, conditions
 
 
 def _borders(part: str) -> tuple[str, str]:
