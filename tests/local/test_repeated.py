@@ -159,6 +159,83 @@ async def test_conditions(
     assert config["actions"] == [ON]
 
 
+@pytest.mark.parametrize(("language", "said", "trigger", "action"), [
+    ("en", "Create an automation: when the sun goes down, turn on the bed light", SUNSET, ON),
+    ("en", "Set up an automation to turn on the bed light at sunset", SUNSET, ON),
+    ("en", "Make an automation that turns on the bed light at sunset", SUNSET, ON),
+    ("en", "Make an automation that, when the sun goes down, turns on the bed light", SUNSET, ON),
+    ("en", "Can you build me an automation which switches off the bed light at 10 pm?", at("22:00"), OFF),
+    ("en", "add an automation: whenever the washer is done, turn off the bed light", WASHER, OFF),
+    ("en", "I want an automation that turns on the bed light when Anna comes home", ANNA, ON),
+    ("en", "Create an automation: every weekday at seven turn on the bed light", at("07:00", *WORKING), ON),
+    ("en", "new automation: if the washer is done, bed light off", WASHER, OFF),
+    ("de", "Erstelle eine Automation: bei Sonnenuntergang Bed Light an", SUNSET, ON),
+    ("de", "Erstelle eine Automation, die bei Sonnenuntergang Bed Light einschaltet", SUNSET, ON),
+    ("de", "Leg eine Automatisierung an, die um 22 Uhr Bed Light ausschaltet", at("22:00"), OFF),
+    ("de", "Mach mir eine Automation: wenn die Waschmaschine fertig ist, Bed Light aus", WASHER, OFF),
+    ("de", "Baue eine Automation, die Bed Light anmacht, wenn Anna nach Hause kommt", ANNA, ON),
+    ("de", "Erstelle eine Automation, um Bed Light bei Sonnenuntergang einzuschalten", SUNSET, ON),
+    ("fr", "Crée une automatisation qui éteint Bed Light quand le lave-linge a fini", WASHER, OFF),
+    ("es", "Crea una automatización que encienda Bed Light al atardecer", SUNSET, ON),
+    ("it", "Crea un'automazione che accende Bed Light al tramonto", SUNSET, ON),
+    ("nl", "Maak een automatisering die Bed Light bij zonsondergang aandoet", SUNSET, ON),
+    ("pl", "Utwórz automatyzację, która włączy Bed Light o zachodzie słońca", SUNSET, ON),
+])  # fmt: skip
+async def test_an_automation_that_is_asked_for_by_this_name_is_no_wish(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, trigger: Row, action: Row
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["triggers"] == [trigger]
+    assert config["actions"] == [action]
+    assert "utom" not in config["alias"]
+
+
+@pytest.mark.parametrize(("language", "said", "message"), [
+    ("en", "Make me an automation that tells me when the washer is done", "You wanted to be told when the washer is done. It is so now."),
+    ("de", "Erstelle eine Automation, die mir Bescheid sagt, wenn die Waschmaschine fertig ist",
+     "Du wolltest Bescheid wissen, wenn die Waschmaschine fertig ist. Jetzt ist es so weit."),
+])  # fmt: skip
+async def test_an_automation_that_tells_something_is_asked_for(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, message: str
+) -> None:
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    assert config["actions"] == [{"action": "persistent_notification.create", "data": {"message": message}}]
+
+
+@pytest.mark.parametrize(("language", "said", "answer"), [
+    ("en", "create an automation that turns on the bed light", "is an automation (turn on the bed light)"),
+    ("en", "create an automation", "is an automation (create an automation)"),
+    ("en", "create an automation that frobnicates the bed light at sunset", "is an automation (frobnicates the bed light at sunset)"),
+    ("en", "create an automation to turn on the bed light tomorrow at 7 pm", "is an automation ("),
+    ("en", "create an automation to turn on the bed light in ten minutes", "is an automation ("),
+    ("en", "make an automation: when the flux capacitor starts, turn on the bed light", "is an automation ("),
+    ("de", "Erstelle eine Automation, die Bed Light verbrennt", "ist eine Automatisierung ("),
+    ("de", "Erstelle eine Automation, die Bed Light morgen um 19 Uhr einschaltet", "ist eine Automatisierung ("),
+])  # fmt: skip
+async def test_an_automation_that_is_not_understood_never_becomes_anything_else(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, answer: str
+) -> None:
+    await set_up(hass)
+    before = {state.entity_id: state.state for state in hass.states.async_all("light")}
+    asked = await say(hass, said, language=language, context=admin)
+    assert answer in speech(asked)
+    await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert file.read_text() == FILE
+    assert {state.entity_id: state.state for state in hass.states.async_all("light")} == before
+    assert not wishes_of(hass).all()
+
+
+async def test_an_automation_that_is_asked_for_lacks_a_time(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    asked = await say(hass, "create an automation that turns on the bed light every evening", context=admin)
+    then = await say(hass, "at nine", asked.conversation_id, context=admin)
+    await say(hass, "yes", then.conversation_id, context=admin)
+    [item] = [one for one in await automation_store(hass).async_items() if one.id not in ("hall", "cellar")]
+    assert item.config["triggers"] == [at("21:00")]
+
+
 BED_ON: Row = {"trigger": "state", "entity_id": "light.bed_light", "to": "on", "not_from": ["on", *NOWHERE]}
 COFFEE_OFF: Row = {"trigger": "state", "entity_id": "switch.coffee", "to": "off", "not_from": ["off", *NOWHERE]}
 IF_BED_ON: Row = {"condition": "state", "entity_id": "light.bed_light", "state": "on"}

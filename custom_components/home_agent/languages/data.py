@@ -194,6 +194,8 @@ class RhythmWords:
     whenever: Mapping[str, str] = field(default_factory=dict)
     never: Sequence[str] = ()
     states: Sequence[str] = ()
+    makes: Sequence[str] = ()
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,42 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
     return replace(rhythm, rest=rest, words=words)
 
 
+def asked_for(text: str, language: str) -> tuple[str, str] | None:
+    """Return the words with which a sentence asks for an automation, and what that is to do as it would be said for once.
+
+    None for a sentence that does not begin so.
+    """
+    code, text = code_of(language), text.strip()
+    if len(text) > MAX_TEXT or (match := _pattern(code, "makes").match(text)) is None:
+        return None
+    parts = _parts(code).split(text[match.end() :].strip(" ,.:;!?–-"))
+    return match[0].strip(), "".join(_as_order(part, code) for part in parts)
+
+
+@cache
+def _parts(code: str) -> re.Pattern[str]:
+    """Return where a sentence has commas, and where clauses begin."""
+    marks = data_of(code).later.marks
+    openers = [phrase for name in ("when", "if", "unless") for phrase in marks.get(name, ())]
+    listed = "|".join(map(re.escape, sorted((*openers, *data_of(code).rhythms.whenever), key=len, reverse=True)))
+    return re.compile(rf"(,\s*|\s+(?=(?:{listed or '(?!)'})(?!\w)))", re.IGNORECASE)
+
+
+def _as_order(part: str, code: str) -> str:
+    """Return a part of a sentence with what is done said as an order."""
+    for pattern, instead in _forms(code):
+        part, count = pattern.subn(instead, part)
+        if count:
+            break
+    return part
+
+
+@cache
+def _forms(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = data_of(code).rhythms.forms.items()
+    return tuple((re.compile(rf"(?<!\w)(?:{said})(?!\w)", re.IGNORECASE), instead) for said, instead in listed)
+
+
 def says_state(text: str, language: str) -> bool:
     """Return whether a clause says how something is, rather than what happens: "the light is on"."""
     return _pattern(code_of(language), "states").search(text) is not None

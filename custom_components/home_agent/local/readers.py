@@ -23,6 +23,7 @@ from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .repeated import answer_asked_for
 from .rewording import answer_at_same_time, answer_restored, answer_reworded
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -72,6 +73,7 @@ READERS = (
     Reader(answer_which_planned),
     Reader(answer_asked_when),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
+    Reader(answer_asked_for),
     Reader(answer_left_out),
     Reader(answer_planned),
     Reader(answer_changed),

@@ -19,8 +19,9 @@ from ..automations.store import automation_store
 from ..home.wording import MAX_NAME, quoted
 from ..languages.later import LaterKind, later_in
 from ..languages.moments import PARTS, WEEKDAYS
+from ..languages.recasts import recast
 from ..languages.reminders import awaited
-from ..languages.repeated import Rhythm, rhythm_in
+from ..languages.repeated import Rhythm, asked_for, rhythm_in
 from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.automating import ChangeAutomation, Creation
@@ -65,19 +66,39 @@ async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -
 
     `plain` is what it says without other forms, and what was `named` in it is no time.
     """
-    turn, code = sentence.turn, sentence.language.code
+    code = sentence.language.code
     rhythm = rhythm_in(plain, code, named)
     is_surely = rhythm is not None and bool(rhythm.days or rhythm.minutes or rhythm.is_each)
     if not is_surely and not any(one.forever for one in timed_in(plain, code, dt_util.now(), named)):
         return NotMine()  # "abends um neun" may be for once
-    if rhythm is None or not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
+    return NotMine() if rhythm is None else await _async_read(sentence, plain, rhythm, named)
+
+
+async def answer_asked_for(sentence: Sentence) -> Result:
+    """Make an automation of a sentence that asks for one by this name, or propose it; it is never for once, nor for now."""
+    code, named = sentence.language.code, named_in(sentence)
+    if (asked := asked_for(sentence.turn.text, code)) is None:
+        return NotMine()
+    words, text = asked
+    plain = recast(text, code)
+    rhythm = rhythm_in(plain, code, named) or Rhythm(rest=plain, words=words)
+    result = await _async_read(sentence, plain, rhythm, named)
+    if not isinstance(result, NotMine):
+        return result
+    return NotMine(put_off=NotForNow(words=text or words, is_forever=True, follows=True))
+
+
+async def _async_read(sentence: Sentence, plain: str, rhythm: Rhythm, named: Sequence[str]) -> Result:
+    """Return what comes of a sentence that says how often."""
+    turn, code = sentence.turn, sentence.language.code
+    if not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
         return NotMine()
     once = replace(sentence.saying(awaited(rhythm.rest, code)), is_repeated=True)
     if any(one.kind is LaterKind.REPEATED for one in later_in(once.turn.text, code, named)):
         return NotMine()
     for timed in _readings(once, named):
         try:
-            return await _async_of(sentence, once, rhythm, timed)
+            return await _async_of(sentence, plain, once, rhythm, timed)
         except NotUnderstood:
             continue
     return NotMine(put_off=NotForNow(words=rhythm.words, is_forever=True)) if rhythm.days else NotMine()
@@ -94,8 +115,8 @@ def _midnight() -> datetime:
     return dt_util.now().replace(month=1, day=15, hour=0, minute=0, second=0, microsecond=0)
 
 
-async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: Timed) -> Result:
-    """Return what comes of one reading. Raises `NotUnderstood`."""
+async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhythm, timed: Timed) -> Result:
+    """Return what comes of one reading of what is plainly said. Raises `NotUnderstood`."""
     code = sentence.language.code
     is_whole = not (timed.unread or timed.forever or timed.back or timed.window or timed.then)
     if not is_whole or any(clause.until for clause in timed.clauses) or _names_day(once.turn.text, code):
@@ -113,7 +134,7 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
     if when is None:
         if sentence.stage is not Stage.NO_MODEL:
             return NotMine()
-        return await async_ask_time(sentence, rhythm.words)
+        return await async_ask_time(sentence.saying(plain), rhythm.words)
     clock = None
     if when.wall:
         clock = _clock(rhythm, timed, code, once, named_in(once))
@@ -123,7 +144,7 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
         if clock is None:
             return NotMine()
     config = {
-        "alias": _name(sentence.turn.text),
+        "alias": _name(plain),
         **_when_config(rhythm, when, clock, await _async_both(once, timed)),
         "actions": await _async_actions(sentence, what, when, tells_itself=what.text == told or what.text in when.said),
         "mode": "single",
