@@ -496,6 +496,35 @@ async def test_it_is_called_what_was_said(hass: HomeAssistant, file: Path, admin
     assert er.async_get(hass).async_get("automation.every_monday_at_eight_turn_on_the_bed_light") is not None
 
 
+@pytest.mark.parametrize(("language", "one", "other"), [
+    ("en", "whenever the outside temperature rises above 25 degrees, turn off the bed light",
+     "whenever the outside temperature rises above 25 degrees, turn off the ceiling lights"),
+    ("de", "immer wenn die Waschmaschine schon seit zehn Minuten fertig ist, schalte bitte Bed Light aus",
+     "immer wenn die Waschmaschine schon seit zehn Minuten fertig ist, schalte bitte Ceiling Lights aus"),
+])  # fmt: skip
+async def test_names_tell_long_sentences_apart(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, one: str, other: str
+) -> None:
+    await set_up(hass)
+    for said in (one, other):
+        asked = await say(hass, said, language=language, context=admin)
+        await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    names = [str(item.config["alias"]) for item in await automation_store(hass).async_items()][2:]
+    assert [name.casefold() for name in names] == [one.casefold(), other.casefold()]
+
+
+async def test_names_that_are_cut_are_numbered(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    begin = "remind me every Monday at eight to look after all the plants of the neighbours and to write down for them whether the leaves"
+    for end in ("are green", "are yellow", "are brown"):
+        asked = await say(hass, f"{begin} {end}", context=admin)
+        await say(hass, "yes", asked.conversation_id, context=admin)
+    first, *others = [str(item.config["alias"]) for item in await automation_store(hass).async_items()][2:]
+    assert others == [f"{first} (2)", f"{first} (3)"]
+    assert first.endswith("…")
+    assert all(len(name) <= 120 for name in (first, *others))
+
+
 async def test_an_agent_that_takes_no_wishes_makes_no_automations(
     hass: HomeAssistant, file: Path, admin: Context
 ) -> None:

@@ -7,6 +7,7 @@ automation cannot express exactly is left to the readers of wishes, which refuse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
+from itertools import chain, count
 import re
 from typing import Any
 
@@ -16,7 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from ..automations.of_watches import conditions_of, triggers_of
 from ..automations.store import automation_store
-from ..home.wording import MAX_NAME, quoted
+from ..home.wording import quoted
 from ..languages.later import LaterKind, later_in
 from ..languages.moments import PARTS, WEEKDAYS
 from ..languages.recasts import recast
@@ -46,6 +47,8 @@ from .wished import Wished, async_wished
 
 MAKES = "make_automation"
 """What the understanding of a sentence calls it that an automation came of it."""
+_MAX_NAME, _NUMBERED = 120, 8
+"""Characters of the name of an automation, and of those what is kept for its number."""
 _NIGHT = ("21:00:00", "06:00:00")
 _SPANS: Mapping[str, tuple[range, ...]] = {
     "morning": (range(3, 12),), "noon": (range(11, 15),), "afternoon": (range(12, 19),), "evening": (range(16, 24),),
@@ -144,7 +147,7 @@ async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhyt
         if clock is None:
             return NotMine()
     config = {
-        "alias": _name(plain),
+        "alias": await _async_name(sentence.hass, plain),
         **_when_config(rhythm, when, clock, await _async_both(once, timed)),
         "actions": await _async_actions(sentence, what, when, tells_itself=what.text == told or what.text in when.said),
         "mode": "single",
@@ -159,12 +162,16 @@ def _names_day(text: str, code: str) -> bool:
     return says_day(text, code, _midnight())
 
 
-def _name(text: str) -> str:
-    """Return what an automation is called that a sentence made."""
+async def _async_name(hass: HomeAssistant, text: str) -> str:
+    """Return what an automation is called that a sentence made; one that is cut is called like no other."""
     name = " ".join(text.split()).strip(" .!,;")
-    if len(name) > MAX_NAME:
-        name = f"{name[: MAX_NAME - 1].rsplit(maxsplit=1)[0].strip(' ,;')}…"
-    return name[:1].upper() + name[1:]
+    name = name[:1].upper() + name[1:]
+    if len(name) <= _MAX_NAME:
+        return name
+    taken = {known.name.casefold() for known in await automation_store(hass).async_automations()}
+    cut = f"{name[: _MAX_NAME - _NUMBERED].rsplit(maxsplit=1)[0].strip(' ,;')}…"
+    numbered = (f"{cut} ({number})" for number in count(2))
+    return next(one for one in chain((cut,), numbered) if one.casefold() not in taken)
 
 
 # When.
