@@ -449,14 +449,32 @@ async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     assert file.read_text() == FILE
 
 
-async def test_members_propose(hass: HomeAssistant, file: Path, alice: Context) -> None:
+@pytest.mark.parametrize(("language", "said", "question", "done"), [
+    ("en", "whenever the washer is done, turn off the bed light",
+     ("When Washer changes to not running: turn off Bed Light.", "Propose the automation", "to the administrators?"),
+     "is proposed. An administrator has to agree in Repairs."),
+    ("de", "immer wenn die Waschmaschine fertig ist, schalte Bed Light aus",
+     ("Bed Light ausschalten.", "vorschlagen?"), "ist vorgeschlagen."),
+])  # fmt: skip
+async def test_members_propose_after_a_yes(
+    hass: HomeAssistant, file: Path, alice: Context, language: str, said: str, question: tuple[str, ...], done: str
+) -> None:
     await set_up(hass)
-    answer = speech(await say(hass, "whenever the washer is done, turn off the bed light", context=alice))
-    assert "is proposed. An administrator has to agree in Repairs." in answer
+    asked = await say(hass, said, language=language, context=alice)
+    assert all(part in speech(asked) for part in question), speech(asked)
+    assert not records_of(hass).rows(ProposalStatus.PROPOSED)
+    answer = await say(hass, YES[language], asked.conversation_id, language=language, context=alice)
+    assert done in speech(answer)
     [record] = records_of(hass).rows(ProposalStatus.PROPOSED)
-    assert record.status is ProposalStatus.PROPOSED
-    assert record.said == "whenever the washer is done, turn off the bed light"
+    assert record.said == said
     assert file.read_text() == FILE
+
+
+async def test_members_propose_nothing_after_a_no(hass: HomeAssistant, file: Path, alice: Context) -> None:
+    await set_up(hass)
+    asked = await say(hass, "whenever the washer is done, turn off the bed light", context=alice)
+    await say(hass, "no", asked.conversation_id, context=alice)
+    assert not records_of(hass).rows(ProposalStatus.PROPOSED)
 
 
 async def test_nobody_known_makes_none(hass: HomeAssistant, file: Path) -> None:

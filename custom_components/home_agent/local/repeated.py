@@ -380,7 +380,7 @@ async def _async_made(sentence: Sentence, config: Mapping[str, Any], never: Sequ
     name = str(config["alias"])
     if any(known.name.casefold() == name.casefold() for known in await automation_store(hass).async_automations()):
         return await async_told(sentence, "automation_spoken_exists", automation=quoted(name, turn.language))
-    tool = ChangeAutomation(Creation(config=config, never=never))
+    tool = ChangeAutomation(Creation(config=config, never=never), asks=True)
     try:
         plan = await tool.plan(hass, {}, turn)
     except ToolRefusal as err:
