@@ -7,6 +7,7 @@ from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
 from .afterwards import answer_afterwards
 from .asked_when import answer_asked_when
+from .automation_meant import answer_of_automation
 from .beside import answer_beside
 from .changing import answer_changed
 from .frames import answer_by_brain
@@ -74,6 +75,7 @@ READERS = (
     Reader(answer_asked_when),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
     Reader(answer_asked_for),
+    Reader(answer_of_automation),
     Reader(answer_left_out),
     Reader(answer_planned),
     Reader(answer_changed),

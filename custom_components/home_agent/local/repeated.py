@@ -38,6 +38,7 @@ from ..turn.plan import Effect
 from ..turn.turn import Understanding
 from ..wishes.when import Watch, When
 from ..wishes.wish import WishKind
+from .automation_asked import note_asked
 from .clauses import async_read_clause
 from .later import async_ask_time, async_told, named_in
 from .planning import effects_of
@@ -154,7 +155,18 @@ async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhyt
     }
     if _TEMPLATE.search(str(config["actions"])):
         raise NotUnderstood(timed.rest)
-    return await _async_made(sentence, config, await _async_never(once, rhythm))
+    result = await _async_made(sentence, config, await _async_never(once, rhythm))
+    if isinstance(result, Refused) and isinstance(result.error, NeedsConfirmation):
+        said = timed.moment.words if clock is not None and timed.moment is not None else ""
+        note_asked(sentence, str(config["alias"]), plain, said, _async_asked_again)
+    return result
+
+
+async def _async_asked_again(sentence: Sentence, text: str) -> Result:
+    """Return what comes of a sentence that was asked about, with another time."""
+    again, code = sentence.saying(text), sentence.language.code
+    named = named_in(again)
+    return await _async_read(again, text, rhythm_in(text, code, named) or Rhythm(rest=text, words=text), named)
 
 
 def _names_day(text: str, code: str) -> bool:

@@ -206,7 +206,7 @@ class Sentence:
     before: Said | None
     earlier: tuple[LeftOut | NotMine, ...] = ()
     is_repeated: bool = False
-    """Whether it is said of what an automation is to do: that counts all who are at home, whoever is known of."""
+    """Whether it is said of what an automation is to do: that counts all people at home, known or not."""
 
     @property
     def is_hidden(self) -> bool:
