@@ -34,9 +34,14 @@ WASHER: Row = {
     "trigger": "state", "entity_id": "binary_sensor.washer", "to": "off", "not_from": ["off", *NOWHERE],
 }  # fmt: skip
 ANNA: Row = {"trigger": "state", "entity_id": "person.anna", "to": "home", "not_from": ["home", *NOWHERE]}
+CEILING_ON: Row = {"trigger": "state", "entity_id": "light.ceiling_lights", "to": "on", "not_from": ["on", *NOWHERE]}
 SOMEBODY: Row = {"condition": "numeric_state", "entity_id": "zone.home", "above": 0}
 NOBODY: Row = {"condition": "numeric_state", "entity_id": "zone.home", "below": 1}
 ALL_GONE: Row = {"trigger": "numeric_state", "entity_id": "zone.home", "below": 1}
+DARK: Row = {
+    "condition": "or",
+    "conditions": [{"condition": "sun", "after": "sunset"}, {"condition": "sun", "before": "sunrise"}],
+}
 FIRST_COMES: Row = {"trigger": "numeric_state", "entity_id": "zone.home", "above": 0}
 
 
@@ -92,6 +97,18 @@ YES = {"en": "yes", "de": "ja", "fr": "oui", "es": "sí", "it": "sì", "nl": "ja
     ("en", "turn off the bed light every ten minutes", {"trigger": "time_pattern", "minutes": "/10"}, OFF),
     ("en", "whenever the washer is done, turn off the bed light", WASHER, OFF),
     ("en", "every time Anna comes home turn on the bed light", ANNA, ON),
+    ("en", "every afternoon at three turn on the bed light", at("15:00"), ON),
+    ("en", "turn on the bed light at every sunset", SUNSET, ON),
+    ("en", "half an hour before every sunset turn on the bed light", {**SUNSET, "offset": "-00:30:00"}, ON),
+    ("en", "each time the ceiling lights switch on, turn off the bed light", CEILING_ON, OFF),
+    ("en", "whenever the ceiling lights turn on, turn off the bed light", CEILING_ON, OFF),
+    ("de", "jeden Freitagabend um sieben Bed Light an", at("19:00", "fri"), ON),
+    ("de", "freitagabends um sieben Bed Light an", at("19:00", "fri"), ON),
+    ("de", "jeden Samstagmorgen um neun Bed Light aus", at("09:00", "sat"), OFF),
+    ("de", "schalte bei jedem Sonnenuntergang Bed Light ein", SUNSET, ON),
+    ("de", "eine halbe Stunde nach Sonnenuntergang jeden Tag Bed Light einschalten", {**SUNSET, "offset": "00:30:00"}, ON),
+    ("de", "eine halbe Stunde nach jedem Sonnenuntergang Bed Light an", {**SUNSET, "offset": "00:30:00"}, ON),
+    ("nl", "elke vrijdagavond om zeven uur doe Bed Light aan", at("19:00", "fri"), ON),
     ("de", "jeden Montag um acht schalte Bed Light ein", at("08:00", "mon"), ON),
     ("de", "montags und donnerstags um 19 Uhr Bed Light ausschalten", at("19:00", "mon", "thu"), OFF),
     ("de", "mach jeden Abend bei Sonnenuntergang Bed Light an", SUNSET, ON),
@@ -127,6 +144,10 @@ async def test_when_and_what(
 @pytest.mark.parametrize(("language", "said", "triggers", "conditions"), [
     ("en", "every weekday at seven, if somebody is home, turn on the bed light", [at("07:00", *WORKING)], [SOMEBODY]),
     ("de", "jeden Werktag um sieben, wenn jemand zu Hause ist, schalte Bed Light ein", [at("07:00", *WORKING)], [SOMEBODY]),
+    ("en", "every ten minutes turn on the bed light if it is dark", [{"trigger": "time_pattern", "minutes": "/10"}], [DARK]),
+    ("en", "every hour, if it is light outside, turn on the bed light", [{"trigger": "time_pattern", "hours": "/1"}],
+     [{"condition": "sun", "after": "sunrise", "before": "sunset"}]),
+    ("de", "alle zehn Minuten Bed Light an, wenn es dunkel ist", [{"trigger": "time_pattern", "minutes": "/10"}], [DARK]),
     ("en", "turn on the bed light whenever Anna comes home at night", [ANNA], [AT_NIGHT]),
     ("de", "immer wenn Anna nachts nach Hause kommt, schalte Bed Light ein", [ANNA], [AT_NIGHT]),
     ("en", "whenever Anna comes home on weekends, turn on the bed light", [ANNA], [{"condition": "time", "weekday": WEEKEND}]),
@@ -134,7 +155,7 @@ async def test_when_and_what(
      [{"condition": "time", "after": "18:00:00", "before": "00:00:00"}]),
     ("en", "on weekdays at sunset turn on the bed light", [SUNSET], [{"condition": "time", "weekday": WORKING}]),
     ("en", "whenever Anna comes home, if it is dark, turn on the bed light", [ANNA],
-     [{"condition": "or", "conditions": [{"condition": "sun", "after": "sunset"}, {"condition": "sun", "before": "sunrise"}]}]),
+     [DARK]),
     ("en", "whenever Anna comes home, turn on the bed light, but never while Ben is home", [ANNA],
      [{"condition": "not", "conditions": [{"condition": "state", "entity_id": "person.ben", "state": "home"}]}]),
     ("de", "immer wenn Anna nach Hause kommt, schalte Bed Light ein, aber nie, wenn Ben zu Hause ist", [ANNA],
@@ -359,6 +380,27 @@ async def test_what_is_told_stands_in_home_assistant(
     await set_up(hass)
     config = await made_of(hass, file, admin, language, said)
     assert config["actions"] == [{"action": "persistent_notification.create", "data": {"message": message}}]
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("en", "every day at 6 am set the temperature in the bedroom to 21 degrees"),
+    ("de", "jeden Tag um 6 Uhr die Temperatur im Bedroom auf 21 Grad stellen"),
+])  # fmt: skip
+async def test_a_thermostat_is_set(
+    hass: HomeAssistant, file: Path, admin: Context, add_entity: AddEntity, language: str, said: str
+) -> None:
+    assert await async_setup_component(hass, "climate", {})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    warmth: dict[str, Any] = {"temperature": 20, "hvac_modes": ["heat", "off"], "min_temp": 7, "max_temp": 35}
+    add_entity("climate.heating", "heat", name="Heating", area="Bedroom", supported_features=1, **warmth)
+    await set_up(hass)
+    config = await made_of(hass, file, admin, language, said)
+    action = {
+        "action": "climate.set_temperature",
+        "target": {"entity_id": ["climate.heating"]},
+        "data": {"temperature": 21.0},
+    }
+    assert config["actions"] == [action]
 
 
 async def test_a_length_after_an_event_is_waited_for(hass: HomeAssistant, file: Path, admin: Context) -> None:

@@ -182,6 +182,7 @@ class RhythmWords:
     plurals: Mapping[str, str] = field(default_factory=dict)
     joins: Sequence[str] = ()
     named: Sequence[str] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
     ranges: Sequence[str] = ()
     days: Sequence[str] = ()
     weekdays: Sequence[str] = ()

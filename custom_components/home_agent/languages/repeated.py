@@ -31,6 +31,8 @@ class Rhythm:
     """The days of the week (`WEEKDAYS`); none: every day, or it is not said."""
     is_daily: bool = False
     """Whether days or a part of them were named, so that it has a time."""
+    is_every: bool = False
+    """Whether it is every day, in words that say nothing else."""
     part: str = ""
     """A part of the day (`PARTS`)."""
     minutes: int = 0
@@ -49,7 +51,11 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
     code = code_of(language)
     if len(text) > MAX_TEXT or not data_of(code).rhythms.always:
         return None
-    said = unnamed(text, code, named, _BLANK)
+    names = tuple(named)
+    for pattern, apart in _apart(code):
+        if pattern.search(unnamed(text, code, names, _BLANK)) is not None:
+            text = pattern.sub(apart, text)
+    said = unnamed(text, code, names, _BLANK)
     rhythm, instead = Rhythm(rest="", words=""), dict[tuple[int, int], str]()
     if (never := _pattern(code, "never").search(said)) is not None:
         rhythm = replace(rhythm, never=text[never.end() :].strip(" ,.!"))
@@ -95,8 +101,8 @@ def asked_for(text: str, language: str) -> tuple[str, str] | None:
 def _parts(code: str) -> re.Pattern[str]:
     """Return where a sentence has commas, and where clauses begin."""
     marks = data_of(code).later.marks
-    openers = [phrase for name in ("when", "if", "unless") for phrase in marks.get(name, ())]
-    listed = "|".join(map(re.escape, sorted((*openers, *data_of(code).rhythms.whenever), key=len, reverse=True)))
+    openers = [re.escape(phrase) for name in ("when", "if", "unless") for phrase in marks.get(name, ())]
+    listed = "|".join(sorted((*openers, *data_of(code).rhythms.whenever), key=len, reverse=True))
     return re.compile(rf"(,\s*|\s+(?=(?:{listed or '(?!)'})(?!\w)))", re.IGNORECASE)
 
 
@@ -134,7 +140,7 @@ def _with(rhythm: Rhythm, said: str, kind: str, value: str, code: str) -> Rhythm
             minutes = int(value) if value else _length(said, code)
             return None if rhythm.minutes or not minutes else replace(rhythm, minutes=minutes)
         case "days":
-            return replace(rhythm, is_daily=True)
+            return replace(rhythm, is_daily=True, is_every=True)
     days = {"weekdays": _WORKING, "weekends": _WEEKEND}.get(kind) or _days_of(said, kind, code)
     return None if rhythm.days or not days else replace(rhythm, days=days, is_daily=True)
 
@@ -182,6 +188,11 @@ def _patterns(code: str) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     )
     listed = chain(plain, ((kind, key, rows) for kind, table in keyed for key, rows in table.items()))
     return tuple((kind, value, _compiled(rows, code)) for kind, value, rows in listed)
+
+
+@cache
+def _apart(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((_compiled([said], code), apart) for said, apart in data_of(code).rhythms.apart.items())
 
 
 def _grouped(whenever: Mapping[str, str]) -> dict[str, list[str]]:

@@ -11,13 +11,16 @@ from itertools import chain, count
 import re
 from typing import Any
 
+from homeassistant.components.climate.const import DOMAIN as CLIMATE, INTENT_SET_TEMPERATURE, SERVICE_SET_TEMPERATURE
 from homeassistant.components.notify import DOMAIN as NOTIFY
+from homeassistant.const import ATTR_TEMPERATURE
 from homeassistant.core import DOMAIN as HOMEASSISTANT, HomeAssistant, split_entity_id
 from homeassistant.util import dt as dt_util
 
 from ..automations.of_watches import conditions_of, triggers_of
 from ..automations.store import automation_store
 from ..home.wording import quoted
+from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.moments import PARTS, WEEKDAYS
 from ..languages.recasts import recast
@@ -34,10 +37,10 @@ from ..policy.phones import phones_of
 from ..policy.wishing import has_code
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
-from ..turn.plan import Effect
+from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Understanding
 from ..wishes.when import Watch, When
-from ..wishes.wish import WishKind
+from ..wishes.wish import Step, WishKind
 from .automation_asked import note_asked
 from .clauses import async_read_clause
 from .later import async_ask_time, async_told, named_in
@@ -72,7 +75,7 @@ async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -
     """
     code = sentence.language.code
     rhythm = rhythm_in(plain, code, named)
-    is_surely = rhythm is not None and bool(rhythm.days or rhythm.minutes or rhythm.is_each)
+    is_surely = rhythm is not None and bool(rhythm.days or rhythm.is_every or rhythm.minutes or rhythm.is_each)
     if not is_surely and not any(one.forever for one in timed_in(plain, code, dt_util.now(), named)):
         return NotMine()  # "abends um neun" may be for once
     return NotMine() if rhythm is None else await _async_read(sentence, plain, rhythm, named)
@@ -100,7 +103,7 @@ async def _async_read(sentence: Sentence, plain: str, rhythm: Rhythm, named: Seq
     once = replace(sentence.saying(awaited(rhythm.rest, code)), is_repeated=True)
     if any(one.kind is LaterKind.REPEATED for one in later_in(once.turn.text, code, named)):
         return NotMine()
-    for timed in _readings(once, named):
+    for timed in _readings(once, rhythm, named):
         try:
             return await _async_of(sentence, plain, once, rhythm, timed)
         except NotUnderstood:
@@ -108,10 +111,18 @@ async def _async_read(sentence: Sentence, plain: str, rhythm: Rhythm, named: Seq
     return NotMine(put_off=NotForNow(words=rhythm.words, is_forever=True)) if rhythm.days else NotMine()
 
 
-def _readings(sentence: Sentence, named: Sequence[str]) -> list[Timed]:
-    """Return the ways to read a sentence that is said for once, as from a midnight on."""
-    text = sentence.turn.text
-    return [*timed_in(text, sentence.language.code, _midnight(), named)] or [Timed(rest=text)]
+def _readings(sentence: Sentence, rhythm: Rhythm, named: Sequence[str]) -> list[Timed]:
+    """Return the ways to read a sentence that is said for once, as from a midnight on.
+
+    Of what is done every few minutes the sun is a condition, as it is beside a time of day: "if it is dark".
+    """
+    text, code = sentence.turn.text, sentence.language.code
+    found = [*timed_in(text, code, _midnight(), named)] or [Timed(rest=text)]
+    if rhythm.minutes and all(timed.moment is None or timed.moment.sun for timed in found):
+        times = [f"{at} 00:00 {text}" for at in data_of(code).times.get("at", ())[:1]]
+        readings = (timed for time in times for timed in timed_in(time, code, _midnight(), named))
+        found += [replace(timed, moment=None) for timed in readings if timed.daylight is not None]
+    return found
 
 
 def _midnight() -> datetime:
@@ -333,9 +344,12 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
     actions: list[dict[str, Any]] = [{"delay": {"seconds": when.delay}}] if when.delay and not when.stays else []
     if what.kind in (WishKind.TELL, WishKind.REMINDER):
         return [*actions, *await _async_messages(sentence, what, when, tells_itself=tells_itself)]
-    if what.kind is not WishKind.ACTION or what.planned is None or not all(step.effects for step in what.planned.steps):
+    if what.kind is not WishKind.ACTION or what.planned is None:
         raise NotUnderstood(what.words)
-    for effect in effects_of(what.planned.steps):
+    does = [effects_of((step,)) or _handled(step) for step in what.planned.steps]
+    if not all(does):
+        raise NotUnderstood(what.words)
+    for effect in chain.from_iterable(does):
         if not KINDS[effect.kind].changes_states or getattr(effect, "returns_response", False) or has_code(effect.data):
             raise NotUnderstood(what.words)
         action: dict[str, Any] = {"action": f"{_domain(sentence.hass, effect)}.{effect.service}"}
@@ -350,6 +364,14 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
         else:
             actions.append(action)
     return actions
+
+
+def _handled(step: Step) -> list[Effect]:
+    """Return what an intent does that is carried out by its handler, and is one action: a thermostat is set."""
+    if step.intent != INTENT_SET_TEMPERATURE or len(step.targets) != 1 or ATTR_TEMPERATURE not in step.arguments:
+        return []
+    data = {ATTR_TEMPERATURE: step.arguments[ATTR_TEMPERATURE]}
+    return [ServiceCall(domain=CLIMATE, service=SERVICE_SET_TEMPERATURE, entity_ids=step.targets, data=data)]
 
 
 def _domain(hass: HomeAssistant, effect: Effect) -> str:
