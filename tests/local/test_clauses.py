@@ -315,6 +315,46 @@ async def test_what_is_hidden_is_as_unknown_as_what_is_not_there(
     assert await family.told(clause) != ""
 
 
+@pytest.mark.parametrize(
+    ("language", "clause", "expected"),
+    [
+        ("en", "the front garden valve opens", "valve.front_garden open|opening"),
+        ("en", "the front garden is still open", "valve.front_garden open|opening"),
+        ("en", "the back garden valve opens", ""),
+        ("en", "the back garden valve is open", ""),
+        ("en", "the backyard valve opens", "valve.garden_sprinkler open|opening"),
+        ("en", "the valve in the back garden opens", ""),
+        ("en", "the left garden valve opens", ""),
+        ("en", "left front garden valve is open", ""),
+        ("en", "the left garden valve is open", ""),
+        ("en", "the side garden valve opens", ""),
+        ("en", "the well valve opens", ""),
+        ("en", "the reading bed light is on", ""),
+        ("en", "the bed light is still on", "light.bed_light on"),
+        ("en", "the bed light has been left on", "light.bed_light on"),
+        ("en", "the inside bed light is on", ""),
+        ("en", "the down bed light is on", ""),
+        ("de", "Front Garden aufgeht", "valve.front_garden open|opening"),
+        ("de", "das Ventil im hinteren Garten aufgeht", ""),
+        ("de", "das Ventil im Hintergarten offen ist", "valve.garden_sprinkler open|opening"),
+        ("de", "das linke Bed Light an ist", ""),
+        ("de", "das ganze Bed Light an ist", ""),
+        ("de", "das Bed Light noch an ist", "light.bed_light on"),
+        ("fr", "la vanne du jardin de derrière est ouverte", "valve.garden_sprinkler open|opening"),
+        ("es", "la válvula del jardín trasero está abierta", "valve.garden_sprinkler open|opening"),
+        ("it", "la valvola del giardino sul retro è aperta", "valve.garden_sprinkler open|opening"),
+    ],
+)
+async def test_a_word_that_tells_which_thing_is_meant_is_never_left_out(
+    hass: HomeAssistant, family: Family, language: str, clause: str, expected: str
+) -> None:
+    add(hass, "valve.front_garden", "Front Garden", "closed")
+    add(hass, "valve.back_garden", "Back Garden", "closed", exposed=False)
+    await hass.async_block_till_done()
+    assert await family.told(clause, language) == expected
+    assert await family.told(clause, language, is_event=False) == expected
+
+
 async def test_a_user_hears_of_nothing_that_they_may_not_see(
     hass: HomeAssistant, family: Family, limited: MakeContext
 ) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from homeassistant.components.zone import ENTITY_ID_HOME
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 
 from ..wishes.when import Watch
@@ -86,6 +87,8 @@ def conditions_of(watch: Watch) -> list[Row] | None:
 def _bounds(watch: Watch) -> Mapping[str, Any] | None:
     """Return the range of a number; what is not above a number is below it."""
     above, below = (watch.below, watch.above) if watch.negated else (watch.above, watch.below)
+    if watch.negated and watch.entity_ids == (ENTITY_ID_HOME,):  # people are counted: not more than 0 is fewer than 1
+        above, below = (None, 1) if above is None else (0, None)
     if watch.negated and above is not None and below is not None:
         return None
     found: Row = {"attribute": watch.attribute} if watch.attribute else {}

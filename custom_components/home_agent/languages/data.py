@@ -182,6 +182,7 @@ class RhythmWords:
     plurals: Mapping[str, str] = field(default_factory=dict)
     joins: Sequence[str] = ()
     named: Sequence[str] = ()
+    apart: Mapping[str, str] = field(default_factory=dict)
     ranges: Sequence[str] = ()
     days: Sequence[str] = ()
     weekdays: Sequence[str] = ()
@@ -193,6 +194,9 @@ class RhythmWords:
     always: Sequence[str] = ()
     whenever: Mapping[str, str] = field(default_factory=dict)
     never: Sequence[str] = ()
+    states: Sequence[str] = ()
+    makes: Sequence[str] = ()
+    forms: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

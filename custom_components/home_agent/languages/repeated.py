@@ -31,6 +31,8 @@ class Rhythm:
     """The days of the week (`WEEKDAYS`); none: every day, or it is not said."""
     is_daily: bool = False
     """Whether days or a part of them were named, so that it has a time."""
+    is_every: bool = False
+    """Whether it is every day, in words that say nothing else."""
     part: str = ""
     """A part of the day (`PARTS`)."""
     minutes: int = 0
@@ -49,7 +51,11 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
     code = code_of(language)
     if len(text) > MAX_TEXT or not data_of(code).rhythms.always:
         return None
-    said = unnamed(text, code, named, _BLANK)
+    names = tuple(named)
+    for pattern, apart in _apart(code):
+        if pattern.search(unnamed(text, code, names, _BLANK)) is not None:
+            text = pattern.sub(apart, text)
+    said = unnamed(text, code, names, _BLANK)
     rhythm, instead = Rhythm(rest="", words=""), dict[tuple[int, int], str]()
     if (never := _pattern(code, "never").search(said)) is not None:
         rhythm = replace(rhythm, never=text[never.end() :].strip(" ,.!"))
@@ -79,6 +85,47 @@ def rhythm_in(text: str, language: str, named: Iterable[str] = ()) -> Rhythm | N
     return replace(rhythm, rest=rest, words=words)
 
 
+def asked_for(text: str, language: str) -> tuple[str, str] | None:
+    """Return the words with which a sentence asks for an automation, and what that is to do as it would be said for once.
+
+    None for a sentence that does not begin so.
+    """
+    code, text = code_of(language), text.strip()
+    if len(text) > MAX_TEXT or (match := _pattern(code, "makes").match(text)) is None:
+        return None
+    parts = _parts(code).split(text[match.end() :].strip(" ,.:;!?–-"))
+    return match[0].strip(), "".join(_as_order(part, code) for part in parts)
+
+
+@cache
+def _parts(code: str) -> re.Pattern[str]:
+    """Return where a sentence has commas, and where clauses begin."""
+    marks = data_of(code).later.marks
+    openers = [re.escape(phrase) for name in ("when", "if", "unless") for phrase in marks.get(name, ())]
+    listed = "|".join(sorted((*openers, *data_of(code).rhythms.whenever), key=len, reverse=True))
+    return re.compile(rf"(,\s*|\s+(?=(?:{listed or '(?!)'})(?!\w)))", re.IGNORECASE)
+
+
+def _as_order(part: str, code: str) -> str:
+    """Return a part of a sentence with what is done said as an order."""
+    for pattern, instead in _forms(code):
+        part, count = pattern.subn(instead, part)
+        if count:
+            break
+    return part
+
+
+@cache
+def _forms(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    listed = data_of(code).rhythms.forms.items()
+    return tuple((re.compile(rf"(?<!\w)(?:{said})(?!\w)", re.IGNORECASE), instead) for said, instead in listed)
+
+
+def says_state(text: str, language: str) -> bool:
+    """Return whether a clause says how something is, rather than what happens: "the light is on"."""
+    return _pattern(code_of(language), "states").search(text) is not None
+
+
 def _with(rhythm: Rhythm, said: str, kind: str, value: str, code: str) -> Rhythm | None:
     """Return a rhythm with one more thing that was said of it; None where that is said already, or no length is read."""
     match kind:
@@ -93,7 +140,7 @@ def _with(rhythm: Rhythm, said: str, kind: str, value: str, code: str) -> Rhythm
             minutes = int(value) if value else _length(said, code)
             return None if rhythm.minutes or not minutes else replace(rhythm, minutes=minutes)
         case "days":
-            return replace(rhythm, is_daily=True)
+            return replace(rhythm, is_daily=True, is_every=True)
     days = {"weekdays": _WORKING, "weekends": _WEEKEND}.get(kind) or _days_of(said, kind, code)
     return None if rhythm.days or not days else replace(rhythm, days=days, is_daily=True)
 
@@ -141,6 +188,11 @@ def _patterns(code: str) -> tuple[tuple[str, str, re.Pattern[str]], ...]:
     )
     listed = chain(plain, ((kind, key, rows) for kind, table in keyed for key, rows in table.items()))
     return tuple((kind, value, _compiled(rows, code)) for kind, value, rows in listed)
+
+
+@cache
+def _apart(code: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((_compiled([said], code), apart) for said, apart in data_of(code).rhythms.apart.items())
 
 
 def _grouped(whenever: Mapping[str, str]) -> dict[str, list[str]]:

@@ -56,6 +56,13 @@ def _asked_before(sentence: Sentence) -> AskedWhen | None:
 
 def _wholes(sentence: Sentence, text: str, said: SaidTime) -> Iterator[str]:
     """Yield the sentence before with the time of this one, in the ways in which it may be said."""
+    for time in times_of(sentence, said):
+        yield f"{text} {time}"
+        yield f"{time} {text}"
+
+
+def times_of(sentence: Sentence, said: SaidTime) -> list[str]:
+    """Return a time that a sentence says, in the ways in which it may be said within another one."""
     code = sentence.language.code
     assert said.moment is not None
     words, moment = said.moment.words, said.moment
@@ -65,9 +72,7 @@ def _wholes(sentence: Sentence, text: str, said: SaidTime) -> Iterator[str]:
         times = []
     if not times and (not is_length or as_clock(moment, code, dt_util.now()) is not None):
         times = [f"{at} {words}" for at in data_of(code).times.get("at", ())]  # "six", "acht uur"
-    for time in times:
-        yield f"{text} {time}"
-        yield f"{time} {text}"
+    return times
 
 
 async def _async_asked_again(sentence: Sentence, text: str, day: str) -> Result:

@@ -13,7 +13,7 @@ _HOME = ("home",)
 def presence(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
     """Yield who has to be at home, or away, in the ways in which it may be meant; each with how many words say so."""
     people = _People(reading)
-    if not people.numbers:
+    if not people.numbers and not reading.context.counted:
         return
     for key, spots in reading.phrases(reading.vocabulary.states):
         speaker, _, place = key.rpartition("_")
@@ -30,6 +30,7 @@ class _People:
     def __init__(self, reading: ClauseReading) -> None:
         self._reading = reading
         self.numbers = sorted(reading.things.in_domains(_PERSON))
+        self._are_all = reading.context.people.issubset(map(reading.entity_id, self.numbers))
 
     def of_whom(self, place: str, used: set[int], rest: set[int]) -> Watch | None:
         """Return it of those that the words that are left name."""
@@ -73,7 +74,12 @@ class _People:
         said = set[int]().union(*map(reading.things.named, reading.beyond.words)) & {*self.numbers}
         return said if len(said) == 1 else set()
 
-    def of_all(self, key: str, place: str) -> Watch:
+    def of_all(self, key: str, place: str) -> Watch | None:
+        """Return it of all people: counted at home where that says it; None where some of them are not known of."""
+        if (counted := self._counted(key, place)) is not None:
+            return counted
+        if not self._are_all or not self.numbers:
+            return None
         match key, place:
             case ("none", "home") | ("everybody" | "last", "away"):
                 return self._watch(self.numbers, negated=True)
@@ -82,6 +88,18 @@ class _People:
             case "first", "home":
                 return self._watch(self.numbers)
         return self._any(self.numbers, place)
+
+    def _counted(self, key: str, place: str) -> Watch | None:
+        """Return it of how many people are at home, None where that does not say it: who comes while others are there."""
+        home, is_event = self._reading.context.counted, self._reading.context.is_event
+        match key, place:
+            case _ if not home:
+                return None
+            case ("none", "home") | ("everybody" | "last", "away"):
+                return Watch(entity_ids=(home,), below=1)
+            case ("first", "home") | ("any", "home") if key == "first" or not is_event:
+                return Watch(entity_ids=(home,), above=0)
+        return None
 
     def _any(self, numbers: Sequence[int], place: str) -> Watch:
         """Return it of one of some people: as an event each who comes or goes counts, also while others are there."""
@@ -92,7 +110,7 @@ class _People:
         """Return it of the user who speaks; "we leave" is all of them, "we come home" is the user at least."""
         reading, is_home = self._reading, (place == "home") is not negated
         if speaker == "we" and not is_home:
-            return self._watch(self.numbers, negated=True)
+            return self.of_all("everybody", "away")
         user = reading.context.user_id
         states = {number: reading.state(number) for number in self.numbers if user}
         own = [n for n, state in states.items() if state is not None and state.attributes.get("user_id") == user]

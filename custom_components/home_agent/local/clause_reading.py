@@ -38,6 +38,10 @@ class ClauseContext:
     """That of the home's temperatures."""
     is_event: bool = False
     """Whether it is waited for until it becomes so, rather than looked at."""
+    counted: str = ""
+    """The entity whose state is how many people are at home; empty where those are meant of whom the user may know."""
+    people: frozenset[str] = frozenset()
+    """The ids of all people of the home, where one who is not known of counts as well."""
 
 
 class ClauseReading(SentenceReading):
@@ -80,12 +84,22 @@ class ClauseReading(SentenceReading):
                 yield spots, [*self.names_of(key)]
 
     def _note(self, spots: Iterable[int], names: Iterable[Words]) -> None:
-        listed = [*names]
-        numbers = self.called_any(listed)
-        for at in spots:
+        """Note what else is called so; no name that only leaves out at which side: "garden" for "back garden"."""
+        places = [*spots]
+        said = {self.words[at] for at in places}
+        listed = [
+            name for name in names if not (said.issuperset(name) and any(map(self.things.is_telling, said - {*name})))
+        ]
+        numbers = set[int]().union(*(self._called_besides(name) for name in listed))
+        for at in places:
             self._others[at] = self._others.get(at, set()).union(*listed)
             self.about[at] |= numbers
             self.called[at] |= numbers
+
+    def _called_besides(self, name: Words) -> set[int]:
+        """Return the things that are called by another name than what was said, none at a side that was not: "Front Garden"."""
+        told = {key for word in (*name, *self.words) for key in self.things.keys(word)}
+        return {n for n in self.called_any([name]) if self._is_said(self.things.sides_of(n), told)}
 
     def _joined(self, _found: Sequence[Token]) -> list[Token]:
         """Return the tokens with numbers in their digits and with their signs; words of clauses are no compounds."""
@@ -135,7 +149,8 @@ class ClauseReading(SentenceReading):
     def _spread(self, words: Words) -> set[int]:
         found, at = set[int](), 0
         for word in words:
-            at = next((n for n in range(at, len(self.words)) if self.words[n] == word), -1) + 1
+            left = (n for n in range(at, len(self.words)) if self.words[n] == word and n not in self._telling)
+            at = next(left, -1) + 1
             if not at:
                 return set()
             found.add(at - 1)
@@ -174,7 +189,19 @@ class ClauseReading(SentenceReading):
     def _beside(self) -> set[int]:
         """The places of words that change nothing, but for those that are a whole name here."""
         harmless = {at for at, word in enumerate(self.words) if word in self.routes.harmless}
-        return (self.spots_of(self.vocabulary.beside) | harmless) - self._whole_names
+        return (self.spots_of(self.vocabulary.beside) | harmless) - self._whole_names - self._telling
+
+    @cached_property
+    def _telling(self) -> set[int]:
+        """The places of words that say which thing is meant, though they may change nothing: "the reading lamp", "left blinds"."""
+        leads = {word for word, *more in self.vocabulary.leads if not more}
+        articles = leads & self.routes.harmless
+
+        def tells(at: int) -> bool:
+            is_behind_article = at > 0 and self.words[at - 1] in articles
+            return self.words[at] not in leads and (is_behind_article or self.things.is_telling(self.words[at]))
+
+        return {at for at in range(len(self.words) - 1) if (self.about[at + 1] or at + 1 in self.kinds) and tells(at)}
 
     @cached_property
     def _whole_names(self) -> set[int]:
@@ -187,7 +214,7 @@ class ClauseReading(SentenceReading):
 
     def _is_leading(self, at: int) -> bool:
         """Return whether a word is a preposition in front of what names something: "on the terrace"."""
-        if self.words[at] not in self.routes.prepositions:
+        if self.words[at] not in self.routes.prepositions or at in self._telling:
             return False
         after = at + 1
         while after < len(self.words) and not self.about[after]:

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from homeassistant.components.event import ATTR_EVENT_TYPE
+from homeassistant.components.person import DOMAIN as PERSON
+from homeassistant.components.zone import ENTITY_ID_HOME
 from homeassistant.util import dt as dt_util
 
 from ..languages.vocabulary import Kinds
@@ -47,12 +49,15 @@ async def async_read_clause(sentence: Sentence, text: str, *, is_event: bool) ->
     `is_event`: whether it is waited for until it becomes so, rather than looked at.
     """
     hass, turn = sentence.hass, sentence.turn
+    is_counted = sentence.is_repeated and hass.states.get(ENTITY_ID_HOME) is not None
     context = ClauseContext(
         text=turn.text.replace(text, " ", 1),
         user_id=turn.user.id if turn.user is not None else "",
         home=hass.config.language.partition("-")[0],
         unit=hass.config.units.temperature_unit,
         is_event=is_event,
+        counted=ENTITY_ID_HOME if is_counted else "",
+        people=frozenset(hass.states.async_entity_ids(PERSON) if sentence.is_repeated else ()),
     )
 
     def read(

@@ -158,10 +158,10 @@ async def answer_when(sentence: Sentence) -> Result:
     found, put_off = later_in(turn.text, code, named_in(sentence)), sentence.put_off
     if not found and put_off is None and turn.profile.wishes and _lacks_time(turn.text, code):
         return await _async_said(sentence, "wish_no_time", "")
+    if put_off is not None and put_off.is_forever and put_off.words:
+        return await _async_said(sentence, "planned_forever", put_off.words)
     if not found or put_off is None:
         return NotMine()
-    if put_off.is_forever and put_off.words:
-        return await _async_said(sentence, "planned_forever", put_off.words)
     if is_question(turn.text, code):
         return NotMine()
     if found[0].kind is not LaterKind.EVENT or found[0].begin:  # "when the washer is done" tells nothing

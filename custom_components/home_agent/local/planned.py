@@ -102,7 +102,7 @@ async def answer_planned(sentence: Sentence) -> Result:
         note_told(sentence, asked[:MOST_TOLD])
         return done
     planning, just = planning_of(turn.text, turn.language), just_made(sentence, waiting)
-    names = _names(sentence, planning) if planning is not None else []
+    names = names_in(sentence, planning) if planning is not None else []
     cancels = planning is not None and planning.kind is PlanningKind.CANCEL
     denies = read_answer(turn.text, turn.language).kind is ReplyKind.NO and not _is_polite(sentence)
     denies = denies and not keeps_planned(turn.text, turn.language)
@@ -199,7 +199,7 @@ def _without_some(sentence: Sentence, waiting: Sequence[Wish]) -> Sequence[Wish]
         return ()
     planning, kept = found
     kinds, words = kinds_in(words_of(kept), code)
-    names = _names(sentence, replace(planning, words=words))
+    names = names_in(sentence, replace(planning, words=words))
     if not kinds and not names:
         return ()
     stay = [wish for wish in of_kinds(waiting, kinds) if is_said_in(sentence, names, wish)]
@@ -292,7 +292,7 @@ async def answer_not_planned(sentence: Sentence) -> Result:
         return await async_ask_which(sentence, waiting)
     if not waiting:
         return await async_told_of(sentence, "planned_nothing", ())
-    names = _names(sentence, planning)
+    names = names_in(sentence, planning)
     if names and is_said_in(sentence, names, waiting[0]):
         return await async_cancel(sentence, waiting)
     none, waits = (
@@ -322,7 +322,7 @@ def _is_polite(sentence: Sentence) -> bool:
     return courteous and planning_of(sentence.turn.text, sentence.turn.language) is None
 
 
-def _names(sentence: Sentence, planning: Planning) -> list[str]:
+def names_in(sentence: Sentence, planning: Planning) -> list[str]:
     """Return those of the words that name something; where a wish is denied also "on" and "up"."""
     data = data_of(sentence.language.code)
     listed = () if planning.is_needless else (*data.prepositions, *data.no)

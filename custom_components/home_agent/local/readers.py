@@ -7,6 +7,7 @@ from ..policy.teaching import async_answer_teaching
 from ..turn.turn import Answer
 from .afterwards import answer_afterwards
 from .asked_when import answer_asked_when
+from .automation_meant import answer_of_automation
 from .beside import answer_beside
 from .changing import answer_changed
 from .frames import answer_by_brain
@@ -23,6 +24,7 @@ from .planned import answer_not_planned, answer_planned, answer_which_planned
 from .questions import answer_question
 from .reasons import answer_led_in, answer_reasoned
 from .refusals import answer_reply_to_nothing, answer_thanks, explain, explain_fields
+from .repeated import answer_asked_for
 from .rewording import answer_at_same_time, answer_restored, answer_reworded
 from .routes import SEMANTIC
 from .sentences import Done, Note, NotMine, Reader, Result, Sentence, Stage, message_number
@@ -72,6 +74,8 @@ READERS = (
     Reader(answer_which_planned),
     Reader(answer_asked_when),
     Reader(teach, of_hidden=True),  # "when I say …, I mean …" waits for nothing
+    Reader(answer_asked_for),
+    Reader(answer_of_automation),
     Reader(answer_left_out),
     Reader(answer_planned),
     Reader(answer_changed),

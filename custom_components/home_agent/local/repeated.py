@@ -7,20 +7,25 @@ automation cannot express exactly is left to the readers of wishes, which refuse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, time
+from itertools import chain, count
 import re
 from typing import Any
 
+from homeassistant.components.climate.const import DOMAIN as CLIMATE, INTENT_SET_TEMPERATURE, SERVICE_SET_TEMPERATURE
 from homeassistant.components.notify import DOMAIN as NOTIFY
+from homeassistant.const import ATTR_TEMPERATURE
 from homeassistant.core import DOMAIN as HOMEASSISTANT, HomeAssistant, split_entity_id
 from homeassistant.util import dt as dt_util
 
 from ..automations.of_watches import conditions_of, triggers_of
 from ..automations.store import automation_store
-from ..home.wording import MAX_NAME, quoted
+from ..home.wording import quoted
+from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in
 from ..languages.moments import PARTS, WEEKDAYS
+from ..languages.recasts import recast
 from ..languages.reminders import awaited
-from ..languages.repeated import Rhythm, rhythm_in
+from ..languages.repeated import Rhythm, asked_for, rhythm_in
 from ..languages.said_moments import SaidMoment, says_day
 from ..languages.timing import Timed, timed_in
 from ..policy.automating import ChangeAutomation, Creation
@@ -32,19 +37,22 @@ from ..policy.phones import phones_of
 from ..policy.wishing import has_code
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
-from ..turn.plan import Effect
+from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Understanding
-from ..wishes.when import When
-from ..wishes.wish import WishKind
+from ..wishes.when import Watch, When
+from ..wishes.wish import Step, WishKind
+from .automation_asked import note_asked
 from .clauses import async_read_clause
 from .later import async_ask_time, async_told, named_in
 from .planning import effects_of
 from .sentences import Done, Note, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
-from .when_due import NotUnderstood, async_when_of
+from .when_due import NotUnderstood, async_both_of, async_when_of
 from .wished import Wished, async_wished
 
 MAKES = "make_automation"
 """What the understanding of a sentence calls it that an automation came of it."""
+_MAX_NAME, _NUMBERED = 120, 8
+"""Characters of the name of an automation, and of those what is kept for its number."""
 _NIGHT = ("21:00:00", "06:00:00")
 _SPANS: Mapping[str, tuple[range, ...]] = {
     "morning": (range(3, 12),), "noon": (range(11, 15),), "afternoon": (range(12, 19),), "evening": (range(16, 24),),
@@ -65,28 +73,56 @@ async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -
 
     `plain` is what it says without other forms, and what was `named` in it is no time.
     """
-    turn, code = sentence.turn, sentence.language.code
+    code = sentence.language.code
     rhythm = rhythm_in(plain, code, named)
-    is_surely = rhythm is not None and bool(rhythm.days or rhythm.minutes or rhythm.is_each)
+    is_surely = rhythm is not None and bool(rhythm.days or rhythm.is_every or rhythm.minutes or rhythm.is_each)
     if not is_surely and not any(one.forever for one in timed_in(plain, code, dt_util.now(), named)):
         return NotMine()  # "abends um neun" may be for once
-    if rhythm is None or not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
+    return NotMine() if rhythm is None else await _async_read(sentence, plain, rhythm, named)
+
+
+async def answer_asked_for(sentence: Sentence) -> Result:
+    """Make an automation of a sentence that asks for one by this name, or propose it; it is never for once, nor for now."""
+    code, named = sentence.language.code, named_in(sentence)
+    if (asked := asked_for(sentence.turn.text, code)) is None:
         return NotMine()
-    once = sentence.saying(awaited(rhythm.rest, code))
+    words, text = asked
+    plain = recast(text, code)
+    rhythm = rhythm_in(plain, code, named) or Rhythm(rest=plain, words=words)
+    result = await _async_read(sentence, plain, rhythm, named)
+    if not isinstance(result, NotMine):
+        return result
+    return NotMine(put_off=NotForNow(words=text or words, is_forever=True, follows=True))
+
+
+async def _async_read(sentence: Sentence, plain: str, rhythm: Rhythm, named: Sequence[str]) -> Result:
+    """Return what comes of a sentence that says how often."""
+    turn, code = sentence.turn, sentence.language.code
+    if not rhythm.rest or not turn.profile.wishes or _TEMPLATE.search(plain):
+        return NotMine()
+    once = replace(sentence.saying(awaited(rhythm.rest, code)), is_repeated=True)
     if any(one.kind is LaterKind.REPEATED for one in later_in(once.turn.text, code, named)):
         return NotMine()
-    for timed in _readings(once, named):
+    for timed in _readings(once, rhythm, named):
         try:
-            return await _async_of(sentence, once, rhythm, timed)
+            return await _async_of(sentence, plain, once, rhythm, timed)
         except NotUnderstood:
             continue
     return NotMine(put_off=NotForNow(words=rhythm.words, is_forever=True)) if rhythm.days else NotMine()
 
 
-def _readings(sentence: Sentence, named: Sequence[str]) -> list[Timed]:
-    """Return the ways to read a sentence that is said for once, as from a midnight on."""
-    text = sentence.turn.text
-    return [*timed_in(text, sentence.language.code, _midnight(), named)] or [Timed(rest=text)]
+def _readings(sentence: Sentence, rhythm: Rhythm, named: Sequence[str]) -> list[Timed]:
+    """Return the ways to read a sentence that is said for once, as from a midnight on.
+
+    Of what is done every few minutes the sun is a condition, as it is beside a time of day: "if it is dark".
+    """
+    text, code = sentence.turn.text, sentence.language.code
+    found = [*timed_in(text, code, _midnight(), named)] or [Timed(rest=text)]
+    if rhythm.minutes and all(timed.moment is None or timed.moment.sun for timed in found):
+        times = [f"{at} 00:00 {text}" for at in data_of(code).times.get("at", ())[:1]]
+        readings = (timed for time in times for timed in timed_in(time, code, _midnight(), named))
+        found += [replace(timed, moment=None) for timed in readings if timed.daylight is not None]
+    return found
 
 
 def _midnight() -> datetime:
@@ -94,8 +130,8 @@ def _midnight() -> datetime:
     return dt_util.now().replace(month=1, day=15, hour=0, minute=0, second=0, microsecond=0)
 
 
-async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: Timed) -> Result:
-    """Return what comes of one reading. Raises `NotUnderstood`."""
+async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhythm, timed: Timed) -> Result:
+    """Return what comes of one reading of what is plainly said. Raises `NotUnderstood`."""
     code = sentence.language.code
     is_whole = not (timed.unread or timed.forever or timed.back or timed.window or timed.then)
     if not is_whole or any(clause.until for clause in timed.clauses) or _names_day(once.turn.text, code):
@@ -113,7 +149,7 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
     if when is None:
         if sentence.stage is not Stage.NO_MODEL:
             return NotMine()
-        return await async_ask_time(sentence, rhythm.words)
+        return await async_ask_time(sentence.saying(plain), rhythm.words)
     clock = None
     if when.wall:
         clock = _clock(rhythm, timed, code, once, named_in(once))
@@ -123,14 +159,25 @@ async def _async_of(sentence: Sentence, once: Sentence, rhythm: Rhythm, timed: T
         if clock is None:
             return NotMine()
     config = {
-        "alias": _name(sentence.turn.text),
-        **_when_config(rhythm, when, clock),
+        "alias": await _async_name(sentence.hass, plain),
+        **_when_config(rhythm, when, clock, await _async_both(once, timed)),
         "actions": await _async_actions(sentence, what, when, tells_itself=what.text == told or what.text in when.said),
         "mode": "single",
     }
     if _TEMPLATE.search(str(config["actions"])):
         raise NotUnderstood(timed.rest)
-    return await _async_made(sentence, config, await _async_never(once, rhythm))
+    result = await _async_made(sentence, config, await _async_never(once, rhythm))
+    if isinstance(result, Refused) and isinstance(result.error, NeedsConfirmation):
+        said = timed.moment.words if clock is not None and timed.moment is not None else ""
+        note_asked(sentence, str(config["alias"]), plain, said, _async_asked_again)
+    return result
+
+
+async def _async_asked_again(sentence: Sentence, text: str) -> Result:
+    """Return what comes of a sentence that was asked about, with another time."""
+    again, code = sentence.saying(text), sentence.language.code
+    named = named_in(again)
+    return await _async_read(again, text, rhythm_in(text, code, named) or Rhythm(rest=text, words=text), named)
 
 
 def _names_day(text: str, code: str) -> bool:
@@ -138,12 +185,16 @@ def _names_day(text: str, code: str) -> bool:
     return says_day(text, code, _midnight())
 
 
-def _name(text: str) -> str:
-    """Return what an automation is called that a sentence made."""
+async def _async_name(hass: HomeAssistant, text: str) -> str:
+    """Return what an automation is called that a sentence made; one that is cut is called like no other."""
     name = " ".join(text.split()).strip(" .!,;")
-    if len(name) > MAX_NAME:
-        name = f"{name[: MAX_NAME - 1].rsplit(maxsplit=1)[0].strip(' ,;')}…"
-    return name[:1].upper() + name[1:]
+    name = name[:1].upper() + name[1:]
+    if len(name) <= _MAX_NAME:
+        return name
+    taken = {known.name.casefold() for known in await automation_store(hass).async_automations()}
+    cut = f"{name[: _MAX_NAME - _NUMBERED].rsplit(maxsplit=1)[0].strip(' ,;')}…"
+    numbered = (f"{cut} ({number})" for number in count(2))
+    return next(one for one in chain((cut,), numbered) if one.casefold() not in taken)
 
 
 # When.
@@ -186,7 +237,13 @@ def _clock(rhythm: Rhythm, timed: Timed, code: str, once: Sentence, named: Seque
     return early if meant and early.hour in _MORNING and not rhythm.part else None
 
 
-def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, Any]:
+async def _async_both(sentence: Sentence, timed: Timed) -> tuple[Watch, ...]:
+    """Return what is waited for until it is so at once: "whenever the lamp is on and the door is closed"."""
+    events = [clause for clause in timed.clauses if not (clause.is_if or clause.negated)]
+    return await async_both_of(sentence, events[0]) if events and timed.moment is None else ()
+
+
+def _when_config(rhythm: Rhythm, when: When, clock: time | None, both: Sequence[Watch]) -> dict[str, Any]:
     """Return the triggers and conditions. Raises `NotUnderstood` for what they cannot express."""
     days = [day[:3] for day in WEEKDAYS if day in rhythm.days]
     conditions, part = list[dict[str, Any]](), rhythm.part
@@ -207,7 +264,7 @@ def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, An
             is_later and (when.conditions or when.daylight is not None)
         ):  # they would be looked at too early
             raise NotUnderstood(when.words)
-        triggers, conditions = found
+        triggers, conditions = _at_once(both, when) if both else found
     else:
         triggers = [_pattern(rhythm)]
     if days or part:
@@ -219,8 +276,20 @@ def _when_config(rhythm: Rhythm, when: When, clock: time | None) -> dict[str, An
     for watch in when.conditions:
         if (rows := conditions_of(watch)) is None:
             raise NotUnderstood(when.words)
-        conditions = [*conditions, *rows]
+        conditions = [*conditions, *(row for row in rows if row not in conditions)]
     return {"triggers": triggers, "conditions": conditions}
+
+
+def _at_once(watches: Sequence[Watch], when: When) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a trigger for each thing that may become so last, and that all of them are so. Raises `NotUnderstood`."""
+    triggers, conditions = list[dict[str, Any]](), list[dict[str, Any]]()
+    for watch in watches:
+        found, rows = triggers_of(watch), conditions_of(watch)
+        if found is None or rows is None or when.delay:
+            raise NotUnderstood(when.words)
+        triggers += found[0]
+        conditions += (row for row in rows if row not in conditions)
+    return triggers, conditions
 
 
 def _borders(part: str) -> tuple[str, str]:
@@ -275,9 +344,12 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
     actions: list[dict[str, Any]] = [{"delay": {"seconds": when.delay}}] if when.delay and not when.stays else []
     if what.kind in (WishKind.TELL, WishKind.REMINDER):
         return [*actions, *await _async_messages(sentence, what, when, tells_itself=tells_itself)]
-    if what.kind is not WishKind.ACTION or what.planned is None or not all(step.effects for step in what.planned.steps):
+    if what.kind is not WishKind.ACTION or what.planned is None:
         raise NotUnderstood(what.words)
-    for effect in effects_of(what.planned.steps):
+    does = [effects_of((step,)) or _handled(step) for step in what.planned.steps]
+    if not all(does):
+        raise NotUnderstood(what.words)
+    for effect in chain.from_iterable(does):
         if not KINDS[effect.kind].changes_states or getattr(effect, "returns_response", False) or has_code(effect.data):
             raise NotUnderstood(what.words)
         action: dict[str, Any] = {"action": f"{_domain(sentence.hass, effect)}.{effect.service}"}
@@ -292,6 +364,14 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
         else:
             actions.append(action)
     return actions
+
+
+def _handled(step: Step) -> list[Effect]:
+    """Return what an intent does that is carried out by its handler, and is one action: a thermostat is set."""
+    if step.intent != INTENT_SET_TEMPERATURE or len(step.targets) != 1 or ATTR_TEMPERATURE not in step.arguments:
+        return []
+    data = {ATTR_TEMPERATURE: step.arguments[ATTR_TEMPERATURE]}
+    return [ServiceCall(domain=CLIMATE, service=SERVICE_SET_TEMPERATURE, entity_ids=step.targets, data=data)]
 
 
 def _domain(hass: HomeAssistant, effect: Effect) -> str:
@@ -334,7 +414,7 @@ async def _async_made(sentence: Sentence, config: Mapping[str, Any], never: Sequ
     name = str(config["alias"])
     if any(known.name.casefold() == name.casefold() for known in await automation_store(hass).async_automations()):
         return await async_told(sentence, "automation_spoken_exists", automation=quoted(name, turn.language))
-    tool = ChangeAutomation(Creation(config=config, never=never))
+    tool = ChangeAutomation(Creation(config=config, never=never), asks=True)
     try:
         plan = await tool.plan(hass, {}, turn)
     except ToolRefusal as err:

@@ -205,6 +205,8 @@ class Sentence:
     stage: Stage
     before: Said | None
     earlier: tuple[LeftOut | NotMine, ...] = ()
+    is_repeated: bool = False
+    """Whether it is said of what an automation is to do: that counts all people at home, known or not."""
 
     @property
     def is_hidden(self) -> bool:

@@ -119,6 +119,11 @@ class Things:
             len(one) >= LONG and word.startswith(one) and len(word) - len(one) <= _ENDING for one in self.telling
         )
 
+    def sides_of(self, number: int) -> tuple[frozenset[str], ...]:
+        """Return the keys of the words that tell a thing from that at another side; none where one of its names has no such word."""
+        sides = [[word for word in name if self.is_telling(word)] for name in self.things[number].names]
+        return tuple(self.keys(word) for side in sides for word in side) if all(sides) else ()
+
     def keys(self, word: str) -> frozenset[str]:
         """Return what a word and its other forms have in common."""
         return keys_of(self.language.base, word)

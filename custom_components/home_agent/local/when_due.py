@@ -8,6 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from ..languages.changes import is_one_more, without
 from ..languages.clause_cuts import halves_of
+from ..languages.repeated import says_state
 from ..languages.said_moments import SaidMoment
 from ..languages.timing import Clause, Timed
 from ..support.text import words_of
@@ -105,6 +106,19 @@ async def _async_conditions(sentence: Sentence, clause: Clause) -> list[Watch]:
             if all(found):
                 return [read.watch for read in found if read is not None]
         raise
+
+
+async def async_both_of(sentence: Sentence, clause: Clause) -> tuple[Watch, ...]:
+    """Return what has to be so at once, of a clause both of whose halves say how something is; empty for others."""
+    code = sentence.language.code
+    if await async_read_clause(sentence, clause.text, is_event=True) is not None:
+        return ()
+    for halves in halves_of(clause.text, code):
+        if all(says_state(half, code) for half in halves):
+            found = [await async_read_clause(sentence, half, is_event=False) for half in halves]
+            if all(found):
+                return tuple(read.watch for read in found if read is not None)
+    return ()
 
 
 def within(sentence: Sentence, words: str) -> str:

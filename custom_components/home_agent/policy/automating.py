@@ -6,7 +6,7 @@ Each kind of change is planned here, whether a model calls a tool, a sentence sa
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, override
 
 from homeassistant.auth.permissions.const import POLICY_CONTROL
@@ -30,7 +30,7 @@ from ..home.judgement import judge_sequence
 from ..support.encoding import one_line
 from ..support.errors import ToolError, ToolPermissionError, ToolRefusal
 from ..support.masking import MASK
-from ..turn.plan import Plan
+from ..turn.plan import AUTOMATING, ActionClass, Plan
 from ..turn.proposal import ProposalStatus
 from ..turn.turn import Turn
 from ..wishes.wishes import wishes_of
@@ -331,13 +331,16 @@ class ChangeAutomation(EffectTool):
     is_its_effects = False
     parameters = probatio.Schema({}, extra=probatio.REMOVE_EXTRA)
 
-    def __init__(self, change: WantedChange) -> None:
-        """Take the change."""
-        self.change = change
+    def __init__(self, change: WantedChange, *, asks: bool = False) -> None:
+        """Take the change; `asks`: whether a proposal needs a yes as well."""
+        self.change, self.asks = change, asks
         self.name = change.service
         self.title_key = _TITLES[change.service]
 
     @override
     async def plan(self, hass: HomeAssistant, args: dict[str, Any], turn: Turn) -> Plan:
         """Return what the change comes to. Raises `ToolError`."""
-        return await self.change.async_plan(hass, turn)
+        plan = await self.change.async_plan(hass, turn)
+        if self.asks and not plan.reasons:
+            plan = replace(plan, action=ActionClass.SENSITIVE, reasons=(AUTOMATING,))
+        return plan
