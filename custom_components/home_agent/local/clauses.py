@@ -12,6 +12,7 @@ from homeassistant.components.person import DOMAIN as PERSON
 from homeassistant.components.zone import ENTITY_ID_HOME
 from homeassistant.util import dt as dt_util
 
+from ..languages.clause_cuts import orders_of
 from ..languages.vocabulary import Kinds
 from ..support.text import MAX_TEXT
 from ..wishes.when import Watch
@@ -91,8 +92,11 @@ def understand_clause(
 
 
 def _becoming(reading: ClauseReading) -> Iterator[tuple[int, Watch]]:
-    """Yield what becomes of the things that are named; each with how many words say what."""
+    """Yield what becomes of the things that are named; each with how many words say what. An order is none: "turn off the heater"."""
+    orders = orders_of(reading.language.code)
     for key, spots in reading.phrases(reading.vocabulary.states):
+        if spots >= {0, 1} and reading.words[0] in orders:
+            continue
         if key in ("dark", "bright"):
             yield from lit(reading, key, spots)
         elif key.rpartition("_")[2] not in ("home", "away") and (found := _become(reading, key, spots)) is not None:
