@@ -190,7 +190,7 @@ class AutomationHealth:
         if config is None:
             return None
         try:
-            return await async_draft(self._hass, config, record.id)
+            return await async_draft(self._hass, config, record.id, is_there=True)
         except HomeAssistantError:
             return None
 

@@ -17,6 +17,7 @@ from ..wishes.spoken import async_past_moment
 from .conflicts import async_conflicts
 from .draft import AutomationDraft
 from .replay import Replay, async_replay
+from .template_costs import is_quick
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
 from .words import AutomationWords, async_difference, async_words
@@ -82,7 +83,10 @@ async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft,
     told = [(condition, words) for condition, words in pairs if not _is_of_clock(condition)]
     if not told:
         return []
-    missing = [words for condition, words in told if await _async_is_true(hass, condition) is False]
+    found = [(await _async_is_true(hass, condition), words) for condition, words in told]
+    missing = [words for is_true, words in found if is_true is False]
+    if not missing and any(is_true is None for is_true, _ in found):
+        return []
     if not missing:
         return [await async_text(hass, language, "automation_true_now")]
     return [await async_text(hass, language, "automation_not_true_now", conditions="; ".join(missing[:MAX_TOLD]))]
@@ -94,7 +98,12 @@ def _is_of_clock(condition: object) -> bool:
 
 
 async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
-    """Return whether a condition is true now; None if that depends on a trigger or cannot be told."""
+    """Return whether a condition is true now; None if that depends on a trigger or cannot be told.
+
+    One whose templates take a while is not worked out: nothing else would happen in Home Assistant meanwhile.
+    """
+    if not is_quick(condition):
+        return None
     try:
         checker = await async_from_config(hass, condition)  # type: ignore[arg-type]
     except HomeAssistantError:

@@ -278,7 +278,7 @@ class Rewriting(WantedChange):
             "probation_days": days,
             **_told_by(turn),
         }
-        earlier = await async_draft(hass, before, self.id)
+        earlier = await async_draft(hass, before, self.id, is_there=True)
         return AutomationChange(service=UPDATE, data=data, draft=draft, earlier=earlier)
 
 
@@ -302,7 +302,7 @@ class Deletion(WantedChange):
         record, draft = records_of(hass).get(self.id), None
         config = item.config if record is None or not record.is_on_probation else record.config
         with suppress(HomeAssistantError):  # one that is broken is deleted as well, without being told
-            draft = await async_draft(hass, config, self.id)
+            draft = await async_draft(hass, config, self.id, is_there=True)
         return AutomationChange(service=DELETE, data=data, draft=draft)
 
 

@@ -193,7 +193,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if config is None:
             return effect
         try:
-            draft = await async_draft(hass, config, effect.id)
+            draft = await async_draft(hass, config, effect.id, is_there=True)
         except ToolError:  # a tag stands where Home Assistant takes no text
             return effect
         return replace(effect, draft=draft, data={**effect.data, **_as_judged(effect, draft)})
@@ -265,7 +265,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return
         draft = effect.draft
         if known.is_on_probation:
-            draft = draft or await async_draft(hass, known.config, effect.id)
+            draft = draft or await async_draft(hass, known.config, effect.id, is_there=True)
             item = automation_store(hass).cached(effect.id)
             expected = None if item is None else item.fingerprint
             await automation_store(hass).async_put(effect.id, known.config, expected=expected)
