@@ -51,6 +51,12 @@ HUGE: dict[str, dict[str, Any]] = {
     "a pattern on a state": condition("{{ (states('light.bed_light') ~ 'aaaaaaaaaaaaaaaaaaaaaaaa!') is search('(a+)+$') }}"),
     "loops in a condition": condition(SLOW),
     "loops in what enables a condition": automation(conditions=[{**STATE, "enabled": SLOW}]),
+    "YAML": {"config": "name: Test\ntriggers: []\nactions:\n" + "- delay: 1\n" * 4000},
+    "YAML with many keys": {"config": "".join(f"k{number}: 1\n" for number in range(5000))},
+    "YAML of brackets": {"config": "[" * 20_000},
+    "YAML of braces": {"config": "{a: " * 8_000},
+    "YAML of signs": {"config": '"' + "\\x41" * 12_000},
+    "YAML in a part": {"name": "Test", "triggers": [TIME], "actions": "[" * 20_000},
     "a base in a row": template("{{ 'aaaaaaaaaa'" + " | base64_encode" * 56 + " | length }}"),
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from ..automations.codes import has_code, has_mask
 from ..automations.draft import AutomationDraft, async_draft, ordered
 from ..automations.file import AutomationItem
 from ..automations.records import records_of
-from ..automations.store import automation_store
+from ..automations.store import automation_store, name_taken
 from ..home.exposure import is_exposed
 from ..home.fingerprint import fingerprint
 from ..home.judgement import judge_sequence
@@ -108,7 +108,7 @@ async def async_check_name(hass: HomeAssistant, name: str, but: str | None = Non
     """Raise `ToolRefusal` for a name that another automation has: people could not tell them apart."""
     for known in await automation_store(hass).async_automations():
         if known.id != but and known.name.casefold() == name.casefold():
-            raise ToolRefusal(f"An automation is called '{name}' already. Choose another name, or update that one.")
+            raise ToolRefusal(name_taken(name))
 
 
 async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
