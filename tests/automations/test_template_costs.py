@@ -83,6 +83,10 @@ GROWS = {
     "doubled in a loop": "{% set ns = namespace(a='x') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}",
     "doubled under another name": "{% set ns = namespace(a='x') %}{% set b = ns %}{% for i in range(60) %}{% set b.a = b['a'] ~ ns.a %}{% endfor %}",
     "repeated by names": "{% set n = 999999 %}{% set t = 'x' %}{{ t * n * n }}",
+    "many digits": "{{ 1.5 | round(999999999) }}",
+    "a list that is read": "{{ '[1]' | from_json * 99999999 }}",
+    "a list of a light": "{{ state_attr('light.a', 'effect_list') * 99999999 }}",
+    "a list of a light by steps": "{{ state_attr('light.a', 'effect_list') * 9999 * 9999 }}",
     "a format that is worked out": "{{ ('%9' ~ '99999999d') % 1 }}",
     "a width that is given": "{{ '%*d' | format(999999999, 1) }}",
     "a width inside": "{{ '{:{}}'.format(1, 999999999) }}",
@@ -140,6 +144,8 @@ EVERYDAY = [
     "{{ now().strftime('%d.%m.%Y') }}, {{ as_timestamp(now()) | timestamp_custom('%H:%M') }}",
     "{{ '%02d:%02d' % (hours, minutes) }}",
     "{{ trigger.event.data | to_json }}",
+    "{{ state_attr('sensor.a', 'watts') * 60 * 60 }}, {{ trigger.to_state.attributes.a * 0.01 }}",
+    "{{ (state_attr('light.a', 'brightness') / 255 * 100) | round(0) }} %",
     "{{ states('sensor.a') | replace('_', ' ') | title | trim | urlencode }}",
 ]
 

@@ -28,6 +28,8 @@ _MOST_VISITED = 50_000
 _UNKNOWN_CHARACTERS, _UNKNOWN_ITEMS, _STATE_CHARACTERS = 500.0, 100.0, 255.0
 _USUAL_CHARACTERS = 100.0  # of what is searched with a pattern
 _UNKNOWN_REPEATS, _UNKNOWN_RANGE, _LIVE_RANGE = 10_000.0, 100_000.0, 1_000.0
+_MOST_REPEATS = 100_000.0  # of what may be a number or a list
+_MOST_DIGITS = 100.0
 _MOST_TEXTS = 16
 _ROUNDS = 3  # of a loop that are looked at
 
@@ -435,6 +437,8 @@ class _Walk:
             return self._formatted(name, value, [*given, *named.values()])
         if name in ("apply", "as_function") and self._running:
             raise GrowsTooMuch(CALLS)
+        if name == "round" and _is_too_exact(_argument(given, named, 0, "precision")):
+            raise GrowsTooMuch(TOO_LONG)
         if name in _TO_NUMBERS:
             return _number_of(name, value, is_live=is_live)
         largest = max((one.number or 0.0 for one in every), default=0.0)
@@ -607,6 +611,9 @@ def _sum_of(left: _Value, right: _Value) -> _Value:
 def _product_of(left: _Value, right: _Value) -> _Value:
     kinds = {left.kind, right.kind}
     is_live = left.is_live or right.is_live
+    if "" in kinds and not is_live:  # made of what stands there: it may be a list or a text
+        left, right = (replace(one, kind=one.kind or "list") for one in (left, right))
+        kinds = {left.kind, right.kind}
     if kinds & {"text", "list"}:
         value, times = (left, right) if left.kind in ("text", "list") else (right, left)
         number = times.number
@@ -617,7 +624,14 @@ def _product_of(left: _Value, right: _Value) -> _Value:
     number = None if left.number is None or right.number is None else left.number * right.number
     if "float" in kinds:
         return replace(_FLOAT, number=number, is_live=is_live)
-    return _Value(left.size + right.size, "number" if kinds == {"number"} else "", number, is_live=is_live)
+    if kinds == {"number"}:
+        return _Value(left.size + right.size, "number", number, is_live=is_live)
+    items = left.items if left.kind == "" else right.items  # if it is a list, not a number
+    for one in (left, right):
+        items *= max(1.0, one.number or 1.0)
+    if items > _UNKNOWN_ITEMS * _MOST_REPEATS:
+        raise GrowsTooMuch(TOO_LONG)
+    return _Value(left.size + right.size, "", number, None, items, max(left.item, right.item), is_live)
 
 
 def _number_of(name: str, value: _Value, *, is_live: bool) -> _Value:
@@ -640,6 +654,13 @@ def _of_range(found: Sequence[_Value]) -> _Value:
     else:
         largest = min(max(one for one in numbers if one is not None), _UNKNOWN_RANGE)  # more is refused when it runs
     return _Value(largest * 6 + 2, "list", largest, None, largest, 6.0, is_live)
+
+
+def _is_too_exact(digits: _Value | None) -> bool:
+    """Return whether a number is rounded to so many digits that working with them takes long."""
+    if digits is None or (digits.number is None and digits.is_live):
+        return False
+    return digits.number is None or digits.number > _MOST_DIGITS
 
 
 type _Maker = Callable[[_Value, Sequence[_Value], Mapping[str, _Value]], float]
