@@ -1,6 +1,6 @@
 """What an automation certainly brings about when it runs, and which automations that certainly starts: each with its steps in scripts.
 
-What a template, a condition or somebody else decides is not certain, and left out.
+What a template, a condition or a person decides is not certain, and left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -299,7 +299,7 @@ class Starts:
 
 
 def _of_run(entity_id: str, name: str) -> Iterator[Effect]:
-    """Yield what each run of an automation brings about, whatever it does."""
+    """Yield what each run of an automation brings about, beside its actions."""
     yield Effect("triggers", event="automation_triggered", data={ATTR_ENTITY_ID: entity_id, "name": name})
     if entity_id:
         yield Effect("triggers", entity_id=entity_id, state=_ATTRIBUTES)
@@ -329,7 +329,7 @@ def _of_call(
 
 
 def _changed(changes: Mapping[str, Sequence[tuple[str, str]]], known: Mapping[str, str]) -> Iterator[Effect]:
-    """Yield the states that entities certainly get when all their calls have been made, whatever they were before.
+    """Yield the states that entities certainly get when all their calls have been made, from any state before.
 
     `known` are the states that they certainly have when it begins.
     """
