@@ -98,6 +98,27 @@ async def test_the_same_name_is_refused(talk: Talk) -> None:
     assert "called 'hall LAMP' already" in results(talk.server)[0]
 
 
+async def test_the_same_name_is_taken_once_where_two_ask_for_it(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """Two conversations take one name for different things; both were asked before one of them was made."""
+    talks = [Talk(hass, talk.server, talk.context) for _ in range(2)]
+    for one, mode in zip(talks, ("single", "restart"), strict=True):
+        assert (await one.ask(("create_automation", NIGHT | {"mode": mode}))).endswith("?")
+    answers = await asyncio.gather(*(one.say("yes") for one in talks))
+    assert [answer.startswith("Done") for answer in answers].count(True) == 1
+    assert file.read_text().count("alias: Door at night") == 1
+
+
+async def test_a_name_that_was_taken_meanwhile_is_not_given(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """Another automation gets the name in the editor, between the question and the yes."""
+    one = await read(talk, "Hall lamp")
+    asked = await talk.ask(("update_automation", {"id": one["id"], "hash": one["hash"], "name": "Basement"}))
+    assert asked.endswith("?")
+    file.write_text(FILE.replace("alias: Cellar", "alias: basement"))
+    await hass.services.async_call("automation", "reload", blocking=True)
+    await talk.say("yes")
+    assert "alias: Basement" not in file.read_text()
+
+
 async def test_an_update_needs_the_hash_of_what_was_read(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     await make(talk)
     before = file.read_text()

@@ -163,6 +163,8 @@ async def test_codes_are_masked(hass: HomeAssistant) -> None:
 
 async def test_a_template_without_end_is_stopped(hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("custom_components.home_agent.automations.rendering.MAX_SECONDS", 0.01)
+    for module in ("template_costs", "template_growth"):
+        monkeypatch.setattr(f"custom_components.home_agent.automations.{module}.MOST_WORK", 10_000_000)
     loop = "{% for a in range(900) %}{% for b in range(900) %}{% set c = a * b %}{% endfor %}{% endfor %}"
     [call] = await dry(hass, acts(data={"text": loop}))
     assert "takes longer than" in call.note

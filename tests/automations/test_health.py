@@ -6,8 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    issue_registry as ir,
+    label_registry as lr,
+)
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
@@ -23,6 +30,7 @@ from .test_changes import read
 
 LIGHT = "light.bed_light"
 SWITCH = "switch.decorative_lights"
+AUTOMATION = "automation.light_follows"
 SCRIPTS = """\
 evening:
   alias: Evening
@@ -52,8 +60,6 @@ async def file(recorder_mock: None, hass: HomeAssistant, demo_house: None) -> As
 
 @pytest.fixture
 async def talk(hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context) -> Talk:
-    from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-
     async_expose_entity(hass, "conversation", "script.evening", True)
     await set_up(hass, llm_server, profile={"automation_tools": True})
     return Talk(hass, llm_server, admin)
@@ -223,3 +229,51 @@ async def test_one_that_should_have_run_and_did_not_is_told(
     freezer.tick(timedelta(hours=7))
     await looked(hass)
     assert issue(hass, f"automation_silent_{found.id}") is not None
+
+
+def thing(hass: HomeAssistant, domain: str, name: str, **where: Any) -> None:
+    """Add a thing that is in the registry, at a place, and exposed."""
+    registry = er.async_get(hass)
+    found = registry.async_get_or_create(domain, "test", name, suggested_object_id=name, original_name=name)
+    registry.async_update_entity(found.entity_id, **where)
+    hass.states.async_set(found.entity_id, "locked" if domain == "lock" else "off", {"friendly_name": name})
+    async_expose_entity(hass, "conversation", found.entity_id, True)
+
+
+@pytest.mark.parametrize("how", ["floor of an area", "label of an area", "label of an entity", "floor that is gone"])
+async def test_a_lock_that_came_to_a_place_later_switches_it_off(
+    hass: HomeAssistant, talk: Talk, file: Path, how: str
+) -> None:
+    areas = ar.async_get(hass)
+    floor, label = fr.async_get(hass).async_create("Up").floor_id, lr.async_get(hass).async_create("Evening").label_id
+    den, gate = areas.async_get_or_create("Den").id, areas.async_get_or_create("Gate").id
+    areas.async_update(den, floor_id=floor, labels={label})
+    thing(hass, "light", "one", area_id=den)
+    thing(hass, "lock", "side", area_id=gate)
+    if how == "floor that is gone":
+        areas.async_update(gate, floor_id=floor)
+    target = {"label_id": label} if how.startswith("label") else {"floor_id": floor}
+    await make(talk, actions=[{"action": "homeassistant.turn_off", "target": target}])
+    assert hass.states.is_state(AUTOMATION, "on")
+    match how:
+        case "floor of an area":
+            areas.async_update(gate, floor_id=floor)
+        case "label of an area":
+            areas.async_update(gate, labels={label})
+        case "label of an entity":
+            er.async_get(hass).async_update_entity("lock.side", labels={label})
+        case _:
+            fr.async_get(hass).async_delete(floor)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state(AUTOMATION, "off")
+
+
+async def test_a_place_that_is_called_otherwise_changes_nothing(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    areas = ar.async_get(hass)
+    den = areas.async_get_or_create("Den").id
+    thing(hass, "light", "one", area_id=den)
+    await make(talk, actions=[{"action": "homeassistant.turn_off", "target": {"area_id": den}}])
+    areas.async_update(den, name="Study")
+    areas.async_get_or_create("Attic")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state(AUTOMATION, "on")

@@ -612,3 +612,32 @@ async def test_a_proposal_keeps_no_code(hass: HomeAssistant, talk: Talk, witness
     config = automation({"action": "lock.lock", "target": {"entity_id": DOOR}, "data": {"code": PIN}})
     await other.ask(("create_automation", config))
     assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+ANSWER = "mobile_app_notification_action"
+ASKED = [{"wait_for_trigger": [{"trigger": "event", "event_type": ANSWER, "event_data": {"action": "OPEN"}}]}]
+UNLOCK = {"action": "lock.unlock", "target": {"entity_id": DOOR}}
+WAITS: dict[str, list[dict[str, Any]]] = {
+    "a wait": [*ASKED, UNLOCK],
+    "a wait in a branch": [{"if": ["{{ trigger.id }}"], "then": ASKED}, UNLOCK],
+    "a wait at the same time": [{"parallel": [{"sequence": ASKED}]}, UNLOCK],
+}
+
+
+@pytest.mark.parametrize("kind", ["automation", "script"])
+@pytest.mark.parametrize("actions", WAITS.values(), ids=WAITS)
+async def test_an_event_that_answers_what_an_owner_is_asked_needs_a_yes(
+    hass: HomeAssistant, talk: Talk, file: Path, kind: str, actions: list[dict[str, Any]]
+) -> None:
+    """The owner's automation asks a phone whether to unlock; another one would give the answer by itself."""
+    if kind == "automation":
+        bell = {"id": "bell", "alias": "Bell", "triggers": [EIGHT], "actions": actions}
+        await rewrite(hass, kind, file.read_text() + yaml.safe_dump([bell]))
+    else:
+        await rewrite(hass, kind, {"bell": {"alias": "Bell", "sequence": actions}})
+    asked = await talk.ask(("create_automation", automation({"event": ANSWER, "event_data": {"action": "OPEN"}})))
+    assert asked.endswith("?")
+    assert "nlock" in asked
+    talk.conversation_id = None
+    asked = await talk.ask(("create_automation", automation({"event": ANSWER, "event_data": {"action": "CLOSE"}})))
+    assert "nlock" not in asked

@@ -41,6 +41,9 @@ def state(entity_id: str | list[str], **more: Any) -> dict[str, Any]:
     return {"trigger": "state", "entity_id": entity_id, **more}
 
 
+NEVER = {"trigger": "event", "event_type": "never"}
+IS_ON = {"condition": "state", "entity_id": GUESTS, "state": "on"}
+LIGHT = {"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}
 type Case = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 ON = {"action": "turn_on", "entity_id": GUESTS}
 
@@ -83,9 +86,15 @@ OPENING: dict[str, Case] = {
     "a timer that is ended": ({"trigger": "event", "event_type": "timer.finished"}, UNLOCK, {"action": "finish", "entity_id": TEA}),
     "a timer that is canceled": (state(TEA, to="idle"), UNLOCK, {"action": "cancel", "entity_id": TEA}),
     "a script that sets a helper": (state(GUESTS, to="on"), UNLOCK, {"action": "turn_on", "entity_id": "script.set_it"}),
+    "a wait for it": (NEVER, {"sequence": [{"wait_for_trigger": [state(GUESTS, to="on")]}, UNLOCK]}, ON),
+    "a wait in a branch": (
+        NEVER, {"if": [IS_ON], "then": [{"parallel": [{"sequence": [{"wait_for_trigger": [state(GUESTS)]}, UNLOCK]}]}]}, ON,
+    ),
+    "a wait for a template": (NEVER, {"sequence": [{"wait_template": "{{ is_state('input_boolean.guests', 'on') }}"}, UNLOCK]}, ON),
+    "a repeat until it": (NEVER, {"sequence": [{"repeat": {"until": [IS_ON], "sequence": [{"delay": 5}]}}, UNLOCK]}, ON),
+    "a script that waits": (NEVER, LIGHT, to("set_value", NOTE, value="knock")),
     "a script that presses": (state(BELL), UNLOCK, {"action": "turn_on", "entity_id": "script.press_it"}),
 }  # fmt: skip
-LIGHT = {"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}
 EVERYDAY: dict[str, Case] = {
     "a light": (state(GUESTS, to="on"), LIGHT, ON),
     "a message": (state(GUESTS, to="on"), {"action": "persistent_notification.create", "data": {"message": "Hi"}}, ON),
@@ -96,6 +105,8 @@ EVERYDAY: dict[str, Case] = {
     "a smaller number": ({"trigger": "numeric_state", "entity_id": LEVEL, "above": 4}, OPEN, to("set_value", LEVEL, value=3)),
     "another text": (state(NOTE, to="open"), OPEN, to("set_value", NOTE, value="milk")),
     "a disabled trigger": (state(GUESTS, to="on", enabled=False), UNLOCK, ON),
+    "a disabled wait": (NEVER, {"sequence": [{"wait_for_trigger": [state(GUESTS)], "enabled": False}, UNLOCK]}, ON),
+    "a wait for another state": (NEVER, {"sequence": [{"wait_for_trigger": [state(GUESTS, to="off")]}, UNLOCK]}, ON),
     "a light that an automation watches": (state("light.bed_light", to="off"), UNLOCK, {"action": "turn_on", "entity_id": "light.bed_light"}),
 }  # fmt: skip
 
@@ -108,6 +119,7 @@ async def _wait(hass: HomeAssistant, trigger: dict[str, Any], action: dict[str, 
         "set_it": [{"action": "input_boolean.turn_on", "target": {"entity_id": GUESTS}}],
         "press_it": [{"action": "input_button.press", "target": {"entity_id": BELL}}],
         "let_in": [UNLOCK],
+        "lingers": [{"wait_for_trigger": [state(NOTE, to="knock")]}, UNLOCK],
     }
     waiting = [
         *({"alias": f"Note {number}", "triggers": [trigger], "actions": [NOTED]} for number in range(before)),

@@ -75,11 +75,15 @@ def ordered(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def async_draft(
-    hass: HomeAssistant, config: Mapping[str, Any], automation_id: str | None = None
+    hass: HomeAssistant, config: Mapping[str, Any], automation_id: str | None = None, *, is_there: bool = False
 ) -> AutomationDraft:
-    """Return an automation as Home Assistant would run it. Raises `ToolRefusal`, with Home Assistant's reason, for an invalid one."""
+    """Return an automation as Home Assistant would run it. Raises `ToolRefusal`, with Home Assistant's reason, for an invalid one.
+
+    With `is_there`, Home Assistant has this one already: what its templates cost is its owner's decision.
+    """
     written = {key: value for key, value in ordered(config).items() if key != "id"}
-    check_costs(written)
+    if not is_there:
+        await hass.async_add_executor_job(check_costs, written)
     try:
         found = await async_validate_config_item(hass, NEW, {"id": automation_id or NEW, **written})
     except probatio.Invalid as err:

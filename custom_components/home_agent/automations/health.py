@@ -1,7 +1,7 @@
 """Looks after the automations that were made here: what they use, what they were proved with, and whether they still run.
 
-They are looked at after a start, when automations, scripts or scenes are loaded anew, when entities are renamed or removed, and every few
-hours. One that uses something that is written otherwise by now is switched off until an administrator has agreed.
+They are looked at after a start, when automations, scripts or scenes are loaded anew, when entities are renamed or removed or places change,
+and every few hours. One that uses something that is written otherwise by now is switched off until an administrator has agreed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,18 @@ from homeassistant.core import (
     valid_entity_id,
 )
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
 from homeassistant.helpers.debounce import Debouncer
 from homeassistant.helpers.event import async_track_state_change_event, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
+from homeassistant.util.event_type import EventType
 
 from ..home.exposure import is_shared_at_all
 from ..support import issues
@@ -50,6 +57,11 @@ _SETTLED = timedelta(days=7)
 _LATE = timedelta(hours=1)
 _MOVED = frozenset({"area_id", "device_class", "device_id", "entity_id", "labels", "original_device_class"})
 """Changes of entities and devices after which an automation may reach something else."""
+_PLACES: tuple[EventType[Any], ...] = (
+    ar.EVENT_AREA_REGISTRY_UPDATED,
+    fr.EVENT_FLOOR_REGISTRY_UPDATED,
+    lr.EVENT_LABEL_REGISTRY_UPDATED,
+)
 _SCENES_RELOADED = "scene_reloaded"
 _KEYS = (issues.AUTOMATION_BROKEN, issues.AUTOMATION_SILENT, issues.AUTOMATION_UNSAFE)
 
@@ -78,6 +90,8 @@ class AutomationHealth:
         self._track()
         unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._changed))
         unload(hass.bus.async_listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._changed))
+        for event_type in _PLACES:  # what they changed they do not say, and they change seldom
+            unload(hass.bus.async_listen(event_type, self._place_changed))
         unload(async_track_time_interval(hass, self._every, _EVERY, name="home_agent automations"))
         unload(self._records.async_listen(self._noted))
         unload(async_at_started(hass, self._started))
@@ -124,6 +138,12 @@ class AutomationHealth:
     def _changed(self, event: Event[Any]) -> None:
         """Look again where something was renamed, removed, or moved to where an automation reaches it."""
         if event.data["action"] != "update" or not _MOVED.isdisjoint(event.data["changes"]):
+            self._look_at_used()
+
+    @callback
+    def _place_changed(self, event: Event[Any]) -> None:
+        """Look again where a place is another one; a new one is of nothing yet, and their order says nothing."""
+        if event.data["action"] in ("update", "remove"):
             self._look_at_used()
 
     @callback
@@ -197,7 +217,7 @@ class AutomationHealth:
         if config is None:
             return None
         try:
-            return await async_draft(self._hass, config, record.id)
+            return await async_draft(self._hass, config, record.id, is_there=True)
         except HomeAssistantError:
             return None
 

@@ -4,7 +4,6 @@ What is certain is a problem. What may be, since a state or a condition decides 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.core import HomeAssistant
@@ -13,48 +12,100 @@ from homeassistant.helpers.template import Template
 
 from ..home.actions import members
 from ..home.contents import sequence_calls
-from ..home.fired_events import started_by_event, triggers_in
 from ..support.const import DOMAIN
 from .draft import AutomationDraft
-from .event_types import fired_in
 from .problems import DraftProblem
-from .references import DraftStep, StepPart, actions_in
+from .references import DraftStep, StepPart
+from .starts import Effect, Starts
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
 _TALKERS = ("ai_task.", "conversation.")
 """Entities whose state changes whenever they are asked."""
 _TALKS = frozenset({"ai_task.generate_data", "ai_task.generate_image", "conversation.process"})
-_TOGGLES = frozenset({"toggle"})
 
 
 def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
     """Yield what starts an automation again and again for certain."""
     yield from _patterns(steps)
-    yield from _own_events(draft, steps)
-    yield from _own_toggles(draft, steps)
     yield from _own_runs(steps)
     yield from _of_ours(hass, draft, steps)
-    yield from _mutual_events(hass, draft, steps)
-    yield from _mutual_toggles(hass, draft, steps)
+    if cycle := Starts(hass, draft, steps).cycle():
+        yield _problem(cycle)
+
+
+def _problem(cycle: Sequence[Effect]) -> DraftProblem:
+    """Return the problem of effects that start a draft again, one after the other."""
+    first, last = cycle[0], cycle[-1]
+    if len(cycle) > 1:
+        mend = "Fire another event." if first.event else "Name the states (to) in the trigger, or use another one."
+        return DraftProblem(
+            first.path, f"It starts another automation, which starts this one again, without an end. {mend}"
+        )
+    if last.started:
+        return DraftProblem(last.path, "It starts itself again, without an end. Use repeat with an end.")
+    if last.entity_id:
+        return DraftProblem(
+            last.path,
+            f"It changes {last.entity_id}, and each change of it starts it again. Name the state (to) in the trigger, or use "
+            "another one.",
+        )
+    what = f"fires {last.event}" if last.event else "says what it waits for"
+    mend = "Fire another event." if last.event else "Use another trigger."
+    return DraftProblem(last.path, f"It {what}, which starts it again, without an end. {mend}")
 
 
 def _patterns(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    for step in steps:
-        if step.part is StepPart.TRIGGER and step.is_sure and step.kind == "time_pattern" and step.is_enabled:
-            seconds = str(step.config.get("seconds") if step.config.get("seconds") is not None else "0")
-            every = (
-                1
-                if seconds == "*"
-                else int(seconds[1:])
-                if seconds[:1] == "/" and seconds[1:].isdecimal()
-                else MIN_PATTERN
+    found = [
+        step
+        for step in steps
+        if step.part is StepPart.TRIGGER and step.is_sure and step.kind == "time_pattern" and step.is_enabled
+    ]
+    is_told = False
+    for step in found:
+        seconds = str(step.config.get("seconds") if step.config.get("seconds") is not None else "0")
+        every = (
+            1 if seconds == "*" else int(seconds[1:]) if seconds[:1] == "/" and seconds[1:].isdecimal() else MIN_PATTERN
+        )
+        if every < MIN_PATTERN:
+            is_told = True
+            yield DraftProblem(
+                f"{step.path}.seconds",
+                f"It would run every {every} s. At most every {MIN_PATTERN} s is possible: wait for a state instead.",
             )
-            if every < MIN_PATTERN:
-                yield DraftProblem(
-                    f"{step.path}.seconds",
-                    f"It would run every {every} s. At most every {MIN_PATTERN} s is possible: wait for a state instead.",
-                )
+    if len(found) > 1 and not is_told and _most_in_an_hour(found) > 3600 / MIN_PATTERN:
+        yield DraftProblem(
+            "triggers",
+            f"Together they would run it more often than every {MIN_PATTERN} s, which is the most: wait for a state instead.",
+        )
+
+
+def _most_in_an_hour(steps: Sequence[DraftStep]) -> int:
+    """Return in how many seconds of an hour time patterns come together, at most."""
+    hours = [0] * 24  # one bit for each second
+    for config in {
+        tuple(step.config.get(key) for key in ("hours", "minutes", "seconds")): step.config for step in steps
+    }.values():
+        given = [config.get(key) for key in ("hours", "minutes", "seconds")]
+        first = next((place for place, value in enumerate(given) if value is not None), 0)
+        every_hour, minutes, seconds = (
+            _times(value if value is not None else "*" if place < first else "0", most)
+            for place, (value, most) in enumerate(zip(given, (24, 60, 60), strict=True))
+        )
+        minute = sum(1 << second for second in seconds)
+        mask = sum(minute << 60 * one for one in minutes)
+        for hour in every_hour:
+            hours[hour] |= mask
+    return max(hour.bit_count() for hour in hours)
+
+
+def _times(pattern: object, most: int) -> list[int]:
+    text = str(pattern)
+    if text == "*":
+        return [*range(most)]
+    if text[:1] == "/" and text[1:].isdecimal() and int(text[1:]):
+        return [*range(0, most, int(text[1:]))]
+    return [int(text) % most] if text.isdecimal() else []
 
 
 def _listened(steps: Sequence[DraftStep]) -> Iterator[tuple[DraftStep, str]]:
@@ -66,46 +117,8 @@ def _listened(steps: Sequence[DraftStep]) -> Iterator[tuple[DraftStep, str]]:
                 yield step, one.template if isinstance(one, Template) else str(one)
 
 
-def _fired(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
-    return (step for step in steps if step.does(cv.SCRIPT_ACTION_FIRE_EVENT) and step.is_enabled)
-
-
-def _own_events(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    for fired in _fired(steps):
-        for trigger, event_type in _listened(steps):
-            if (
-                fired.is_sure
-                and not draft.conditions
-                and fired.config["event"] == event_type
-                and _may_match(trigger, fired)
-            ):
-                yield DraftProblem(
-                    fired.path, f"It fires {event_type}, which starts it again, without an end. Fire another event."
-                )
-
-
-def _may_match(trigger: DraftStep, fired: DraftStep) -> bool:
-    """Return whether the data of an event is certainly what a trigger wants."""
-    wanted, given = trigger.config.get("event_data"), fired.config.get("event_data") or {}
-    if not isinstance(wanted, Mapping) or not wanted:
-        return True
-    return isinstance(given, Mapping) and all(_plain(given.get(key)) == _plain(value) for key, value in wanted.items())
-
-
-def _plain(value: object) -> object:
-    return value.template if isinstance(value, Template) else value
-
-
 def _calls(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
     return (step for step in steps if step.does(cv.SCRIPT_ACTION_CALL_SERVICE) and step.is_enabled)
-
-
-def _targets(step: DraftStep) -> list[str]:
-    found: list[str] = []
-    for place in (step.config, step.config.get("target"), step.config.get("data")):
-        named = place.get("entity_id") if isinstance(place, Mapping) else None
-        found += [one for one in ([named] if isinstance(named, str) else named or ()) if isinstance(one, str)]
-    return found
 
 
 def _waited(steps: Sequence[DraftStep]) -> set[str]:
@@ -116,62 +129,6 @@ def _waited(steps: Sequence[DraftStep]) -> set[str]:
                 named = place.get("entity_id") if isinstance(place, Mapping) else None
                 found |= {one for one in ([named] if isinstance(named, str) else named or ()) if isinstance(one, str)}
     return found
-
-
-def _own_toggles(draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield the toggles of what any change of starts the automation again."""
-    waited = _waited_for_any_change(steps)
-    for step in _calls(steps):
-        if str(step.config.get("action", "")).partition(".")[2] in _TOGGLES and step.is_sure and not draft.conditions:
-            for entity_id in _targets(step):
-                if entity_id in waited:
-                    yield DraftProblem(
-                        step.path,
-                        f"It toggles {entity_id}, and each change of it starts it again. Name the state (to) in the trigger.",
-                    )
-
-
-def _waited_for_any_change(steps: Sequence[DraftStep]) -> set[str]:
-    return _waited([step for step in steps if step.kind == "state" and _is_open(step.config)])
-
-
-def _is_open(trigger: Mapping[str, Any]) -> bool:
-    """Return whether a trigger takes any change of a state."""
-    return all(trigger.get(key) is None for key in ("to", "from", "not_to", "not_from", "for", "attribute"))
-
-
-def _mutual_toggles(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield the toggles that start another automation which toggles what starts this one."""
-    waited = _waited_for_any_change(steps)
-    toggles = [*_sure_toggles(steps)] if waited and not draft.conditions else []
-    for entity in getattr(hass.data.get(AUTOMATION), "entities", ()) if toggles else ():
-        config: Any = getattr(entity, "raw_config", None) or {}
-        is_own = draft.id is not None and getattr(entity, "unique_id", None) == draft.id
-        if is_own or config.get("conditions") or config.get("condition"):
-            continue
-        sequence = getattr(getattr(entity, "action_script", None), "sequence", ())
-        if waited.isdisjoint(one for step in _sure_toggles([*actions_in(sequence, "")]) for one in _targets(step)):
-            continue
-        heard = _waits_of([one for one in triggers_in(config) if _kind_of(one) == "state" and _is_open(one)])
-        for step in toggles:
-            if not heard.isdisjoint(_targets(step)):
-                yield DraftProblem(
-                    step.path,
-                    "It toggles what another automation waits for, which toggles what starts this one again, without an end. "
-                    "Name the states (to) in the trigger.",
-                )
-
-
-def _kind_of(trigger: Mapping[str, Any]) -> object:
-    return trigger.get("trigger", trigger.get("platform"))
-
-
-def _sure_toggles(steps: Sequence[DraftStep]) -> Iterator[DraftStep]:
-    return (
-        step
-        for step in _calls(steps)
-        if step.is_sure and str(step.config.get("action", "")).partition(".")[2] in _TOGGLES
-    )
 
 
 def _own_runs(steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
@@ -198,39 +155,3 @@ def _of_ours(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftS
                 f"It waits for {heard[0]} and calls {call.domain}.{call.service}, which brings it about again. Use another trigger.",
             )
             return
-
-
-def _mutual_events(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[DraftStep]) -> Iterator[DraftProblem]:
-    """Yield the events that start another automation which fires what starts this one."""
-    if draft.conditions:
-        return
-    heard = {event_type for _, event_type in _listened(steps)}
-    others = {
-        entity.entity_id: entity
-        for entity in getattr(hass.data.get(AUTOMATION), "entities", ())
-        if getattr(entity, "unique_id", None) != draft.id or draft.id is None
-    }
-    for fired in _fired(steps) if heard else ():
-        if not fired.is_sure:
-            continue
-        data = fired.config.get("event_data")
-        started = started_by_event(
-            hass, str(fired.config["event"]), data if isinstance(data, Mapping) else {}, is_whole=True
-        )
-        for entity_id in started:
-            config: Any = getattr(others.get(entity_id), "raw_config", None)
-            if config and not (config.get("conditions") or config.get("condition")) and heard & {*fired_in(config)}:
-                yield DraftProblem(
-                    fired.path,
-                    "It starts another automation, which starts this one again, without an end. Fire another event.",
-                )
-
-
-def _waits_of(config: object) -> set[str]:
-    """Return the entities that the triggers of a written configuration name."""
-    found: set[str] = set()
-    for trigger in triggers_in(config):
-        for place in (trigger, trigger.get("target")):
-            named = place.get("entity_id") if isinstance(place, Mapping) else None
-            found |= {str(one) for one in ([named] if isinstance(named, str) else named or ())} if named else set()
-    return found

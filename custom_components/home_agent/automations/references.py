@@ -14,6 +14,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.script_variables import ScriptVariables
 from homeassistant.helpers.template import Template
 
+from .loop_ends import may_end
 from .switched import is_switched_on
 
 if TYPE_CHECKING:
@@ -154,11 +155,24 @@ def actions_in(actions: object, path: str, *, is_sure: bool = True) -> Iterator[
             kind = cv.determine_script_action(dict(action))
         except ValueError:
             kind = ""
-        is_sure = is_sure and is_switched_on(action) is True
-        yield DraftStep(StepPart.ACTION, kind, here, action, is_sure)
-        yield from _inside(action, kind, here, is_sure)
-        if kind in (cv.SCRIPT_ACTION_CHECK_CONDITION, cv.SCRIPT_ACTION_STOP):
+        is_on = is_switched_on(action)
+        is_done = is_sure and is_on is True
+        yield DraftStep(StepPart.ACTION, kind, here, action, is_done)
+        yield from _inside(action, kind, here, is_done)
+        if is_on is not False and _may_stop(action, kind):
             is_sure = False  # what follows may not be reached
+
+
+def _may_stop(action: Mapping[str, Any], kind: str) -> bool:
+    """Return whether what follows an action may not be reached."""
+    match kind:
+        case cv.SCRIPT_ACTION_CHECK_CONDITION:
+            return may_end(action)
+        case cv.SCRIPT_ACTION_WAIT_FOR_TRIGGER | cv.SCRIPT_ACTION_WAIT_TEMPLATE:
+            return action.get("timeout") is None or action.get("continue_on_timeout") is False
+        case cv.SCRIPT_ACTION_IF | cv.SCRIPT_ACTION_CHOOSE:
+            return any(step.kind == cv.SCRIPT_ACTION_STOP for step in _inside(action, kind, "", False))
+    return kind == cv.SCRIPT_ACTION_STOP
 
 
 def _inside(action: Mapping[str, Any], kind: str, path: str, is_sure: bool) -> Iterator[DraftStep]:
@@ -166,19 +180,18 @@ def _inside(action: Mapping[str, Any], kind: str, path: str, is_sure: bool) -> I
         case cv.SCRIPT_ACTION_CHECK_CONDITION:
             yield from condition_steps(action, path)
         case cv.SCRIPT_ACTION_CHOOSE:
-            for place, choice in enumerate(action["choose"]):
-                yield from _conditions(choice["conditions"], f"{path}.choose[{place}].conditions")
-                yield from actions_in(choice["sequence"], f"{path}.choose[{place}].sequence", is_sure=False)
-            yield from actions_in(action.get("default"), f"{path}.default", is_sure=False)
+            yield from _inside_choose(action, path, is_sure)
         case cv.SCRIPT_ACTION_IF:
             yield from _conditions(action["if"], f"{path}.if")
-            yield from actions_in(action["then"], f"{path}.then", is_sure=False)
+            is_taken = is_sure and not may_end(action["if"])
+            yield from actions_in(action["then"], f"{path}.then", is_sure=is_taken)
             yield from actions_in(action.get("else"), f"{path}.else", is_sure=False)
         case cv.SCRIPT_ACTION_REPEAT:
             repeat = action["repeat"]
             for key in ("while", "until"):
                 yield from _conditions(repeat.get(key), f"{path}.repeat.{key}")
-            yield from actions_in(repeat["sequence"], f"{path}.repeat.sequence", is_sure=is_sure and "until" in repeat)
+            is_done = is_sure and ("until" in repeat or _is_some(repeat))
+            yield from actions_in(repeat["sequence"], f"{path}.repeat.sequence", is_sure=is_done)
         case cv.SCRIPT_ACTION_PARALLEL:
             for place, branch in enumerate(action["parallel"]):
                 yield from actions_in(branch["sequence"], f"{path}.parallel[{place}]", is_sure=is_sure)
@@ -186,6 +199,20 @@ def _inside(action: Mapping[str, Any], kind: str, path: str, is_sure: bool) -> I
             yield from actions_in(action["sequence"], f"{path}.sequence", is_sure=is_sure)
         case cv.SCRIPT_ACTION_WAIT_FOR_TRIGGER:
             yield from _triggers(action["wait_for_trigger"], f"{path}.wait_for_trigger", is_sure=False)
+
+
+def _inside_choose(action: Mapping[str, Any], path: str, is_sure: bool) -> Iterator[DraftStep]:
+    for place, choice in enumerate(action["choose"]):
+        yield from _conditions(choice["conditions"], f"{path}.choose[{place}].conditions")
+        is_taken = is_sure and place == 0 and not may_end(choice["conditions"])
+        yield from actions_in(choice["sequence"], f"{path}.choose[{place}].sequence", is_sure=is_taken)
+    yield from actions_in(action.get("default"), f"{path}.default", is_sure=is_sure and not action["choose"])
+
+
+def _is_some(repeat: Mapping[str, Any]) -> bool:
+    """Return whether a repeat is certainly done at least once."""
+    count, each = repeat.get("count"), repeat.get("for_each")
+    return (isinstance(count, int) and count > 0) or (isinstance(each, list | tuple) and bool(each))
 
 
 NESTED = frozenset(

@@ -1,7 +1,7 @@
 """Automations, written so that nothing is lost: one item of the file is changed, reloaded and seen to be there, or put back."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 import errno
@@ -31,7 +31,7 @@ from homeassistant.helpers.entity_component import DATA_INSTANCES
 from homeassistant.util.hass_dict import HassKey
 
 from ..support.const import DOMAIN, LOGGER
-from ..support.errors import ToolError
+from ..support.errors import ToolError, ToolRefusal
 from ..support.quoting import one_line
 from .file import MAX_BYTES, MAX_DETAIL, AutomationFile, AutomationItem, read_text
 from .included import Inclusion, inclusion
@@ -71,6 +71,16 @@ class _Order:
     enabled: bool
     context: Context | None
     then: Callable[[], None] | None
+
+    def check_name(self, file: AutomationFile, seen: Iterable[Seen]) -> None:
+        """Raise `ToolRefusal` where a name is new and another automation has it by now: two conversations may have asked for it."""
+        name = str((self.config or {}).get("alias") or "").casefold()
+        old = file.item(self.id)
+        if not name or (old is not None and str(old.config.get("alias") or "").casefold() == name):
+            return
+        in_file = {str(one.config.get("alias") or "").casefold() for one in file.items if one.id != self.id}
+        if name in in_file | {one.name.casefold() for one in seen if one.id != self.id}:
+            raise ToolRefusal(name_taken(str((self.config or {}).get("alias"))))
 
     def applied(self, file: AutomationFile, *, is_elsewhere: bool) -> AutomationFile:
         """Return the file as it is to be. Raises `ToolError`."""
@@ -144,6 +154,11 @@ class _Earlier:
         entity = _entity(hass, automation_id)
         state = hass.states.get(entity.entity_id) if entity is not None else None
         return cls(entity_id=entity_id, state=state.state if state is not None else None)
+
+
+def name_taken(name: str) -> str:
+    """Return the sentence for a name that another automation has."""
+    return f"An automation is called '{name}' already. Choose another name, or update that one."
 
 
 def automation_store(hass: HomeAssistant) -> AutomationStore:
@@ -254,8 +269,9 @@ class AutomationStore:
     async def _async_write(self, order: _Order) -> WrittenAutomation:
         async with self._async_locked():
             await self._async_check_read()
+            seen = [Seen.of(self._hass, one) for one in _entities(self._hass)]
             change = await self._hass.async_add_executor_job(
-                self._change, order, _entity(self._hass, order.id) is not None
+                self._change, order, _entity(self._hass, order.id) is not None, seen
             )
             earlier = _Earlier.of(self._hass, order.id)
             writing = self._hass.async_add_executor_job(_replace, self._path, change.before, change.new.data)
@@ -311,11 +327,12 @@ class AutomationStore:
             return found
         return read_text(_bytes_of(self._path) or b"")
 
-    def _change(self, order: _Order, is_loaded: bool) -> _Change:
-        """Return what is to be written. Raises `ToolError` if it is not as it was read, or cannot be written."""
+    def _change(self, order: _Order, is_loaded: bool, seen: Iterable[Seen]) -> _Change:
+        """Return what is to be written. Raises `ToolError` if it is not as it was read, has another one's name, or cannot be written."""
         _check_access(self._path)
         before = _bytes_of(self._path)
         old = read_text(before or b"")
+        order.check_name(old, seen)
         new = order.applied(old, is_elsewhere=is_loaded and old.item(order.id) is None)
         return _Change(id=order.id, before=before, old=old, new=new)
 

@@ -4,40 +4,62 @@ Home Assistant's own sandbox bounds a single range, and looks at the length of a
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 import re
 
+from homeassistant.helpers.template import Template
 from jinja2 import Environment, TemplateError, nodes
 
 from ..support.errors import ToolRefusal
 from ..support.quoting import one_line
+from .template_growth import MOST_PARTS, MOST_WORK, TOO_DEEP, TOO_MANY, GrowsTooMuch, has_loops, parts_of, work_of
 
 MOST_REPEATED = 100_000_000
 """What the factors of all multiplications come to together: a text is repeated by them."""
 MOST_STEPS = 1_000_000  # of loops in loops
+MAX_TEMPLATE = 20_000  # characters
+_QUICK = 5_000  # steps
 _SMALL = 32  # factors below are units of time and the like
 _WIDEST = 10_000  # characters that a value is filled up to
 _DEEPEST = 2  # loops in loops
 _LARGEST_POWER = 1_000_000
 _WIDTH = re.compile(r"%[-+ #0]*\d{5,}|\{[^{}]*\d{5,}[^{}]*\}")
-_WIDE = frozenset({"center", "indent", "ljust", "rjust", "wordwrap", "zfill", "truncate", "batch", "slice"})
+_WIDE = frozenset(
+    {"center", "indent", "ljust", "rjust", "wordwrap", "zfill", "truncate", "batch", "slice", "expandtabs", "to_bytes"}
+)
 TOO_MUCH = "it may take more time and memory than Home Assistant has"
 
 
 def cost_fault(tree: nodes.Template) -> str:
     """Return why a template may take too much, for a model; "" if it does not."""
+    return _cost_of(tree)[0]
+
+
+def _cost_of(tree: nodes.Template) -> tuple[str, float, float]:
+    """Return why a template may take too much, "" if it does not, how many steps it takes, and how many parts it has."""
+    try:
+        work, parts = work_of(tree), parts_of(tree)
+    except GrowsTooMuch as err:
+        return f"{TOO_MUCH}: {err}", 0.0, 0.0
+    fault = _fault_of_numbers(tree)
+    return f"{TOO_MUCH}: {fault}" if fault else "", work, parts
+
+
+def _fault_of_numbers(tree: nodes.Template) -> str:
+    """Return why numbers that stand in a template may take too much; "" if they do not."""
     if any(loop.recursive for loop in tree.find_all(nodes.For)):
-        return f"{TOO_MUCH}: a loop that calls itself"
+        return "a loop that calls itself"
     if any(_power(node) is None or abs(_power(node) or 0) > _LARGEST_POWER for node in tree.find_all(nodes.Pow)):
-        return f"{TOO_MUCH}: a power"
+        return "a power"
     if _repeated(tree) > MOST_REPEATED or _repeats_by_name(tree):
-        return f"{TOO_MUCH}: a multiplication by a large number"
+        return "a multiplication by a large number"
     if any(steps > MOST_STEPS or depth > _DEEPEST for steps, depth in _loops(tree, 1, 0)):
-        return f"{TOO_MUCH}: loops in loops"
+        return "loops in loops"
     if any(_is_wide(node) for node in (*tree.find_all(nodes.Filter), *tree.find_all(nodes.Call))):
-        return f"{TOO_MUCH}: a value that is filled up with characters"
+        return "a value that is filled up with characters"
     texts = (str(node.value) for node in tree.find_all(nodes.Const) if isinstance(node.value, str))
-    return f"{TOO_MUCH}: a value that is filled up with characters" if any(map(_WIDTH.search, texts)) else ""
+    if any(map(_WIDTH.search, texts)):
+        return "a value that is filled up with characters"
+    return ""
 
 
 def _number(node: nodes.Node | None) -> float | None:
@@ -131,18 +153,58 @@ _PARSER = Environment(extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"], a
 
 
 def check_costs(value: object) -> None:
-    """Raise `ToolRefusal` for a written configuration with a template that may take too much.
+    """Raise `ToolRefusal` for a written configuration with a template that may take too much. For a worker thread.
 
     To be called before Home Assistant sees it: compiling a template works out what is constant in it.
     """
     waiting: list[object] = [value]
+    work = parts = 0.0
     while waiting:
         match waiting.pop():
             case str() as text if "{" in text:
-                with suppress(TemplateError, RecursionError):  # Home Assistant says what is wrong with its syntax
-                    if fault := cost_fault(_PARSER.parse(text)):
-                        raise ToolRefusal(f"The template {one_line(text, 80)} is not taken: {fault}.")
+                steps, length = _checked(text)
+                work, parts = work + steps, parts + length
+                if work > MOST_WORK or parts > MOST_PARTS:
+                    raise ToolRefusal(f"The templates are not taken together: {TOO_MUCH}: {TOO_MANY}.")
             case Mapping() as items:
                 waiting += [*items, *items.values()]
             case list() | tuple() as items:
                 waiting += items
+
+
+def _checked(text: str) -> tuple[float, float]:
+    """Return how many steps a template takes and how many parts it has; of one that is none, nothing. Raises `ToolRefusal`."""
+    if len(text) > MAX_TEMPLATE:
+        raise ToolRefusal(f"The template {one_line(text, 80)} is too long: at most {MAX_TEMPLATE} characters.")
+    try:
+        fault, work, parts = _cost_of(_PARSER.parse(text))
+    except RecursionError:
+        fault, work, parts = f"{TOO_MUCH}: {TOO_DEEP}", 0.0, 0.0
+    except TemplateError:  # Home Assistant says what is wrong with its syntax
+        return 0.0, 0.0
+    if fault:
+        raise ToolRefusal(f"The template {one_line(text, 80)} is not taken: {fault}.")
+    return work, parts
+
+
+def is_quick(value: object) -> bool:
+    """Return whether all templates of a written condition together take no time that anybody would notice."""
+    work = 0.0
+    waiting: list[object] = [value]
+    while waiting:
+        match waiting.pop():
+            case Template() as template:
+                waiting.append(template.template)
+            case str() as text if "{" in text:
+                try:
+                    tree = _PARSER.parse(text)
+                    work += work_of(tree)
+                except TemplateError, RecursionError, GrowsTooMuch:
+                    return False
+                if work > _QUICK or has_loops(tree):
+                    return False
+            case Mapping() as items:
+                waiting += items.values()
+            case list() | tuple() as items:
+                waiting += items
+    return True

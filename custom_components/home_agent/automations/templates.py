@@ -16,9 +16,9 @@ from jinja2 import TemplateSyntaxError, meta, nodes
 from ..support.quoting import one_line
 from .listed_entities import lists_others
 from .problems import near_words, nearest
+from .template_costs import MAX_TEMPLATE
 from .template_tests import always, is_decided, never_a_test
 
-MAX_TEMPLATE = 20_000  # characters
 MAX_TEXTS = 64  # that one expression may come to
 _MAX_FOLLOWED = 8  # variables that stand for one another
 

@@ -19,6 +19,7 @@ from .conflicts import async_conflicts
 from .draft import AutomationDraft
 from .replay import Replay, async_replay
 from .switched import is_switched_on
+from .template_costs import is_quick
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
 from .words import AutomationWords, async_difference, async_words
@@ -87,7 +88,10 @@ async def _async_now(hass: HomeAssistant, language: str, draft: AutomationDraft,
     told = [(condition, words) for condition, words in pairs if _is_asked_now(condition)]
     if not told:
         return []
-    missing = [words for condition, words in told if await _async_is_true(hass, condition) is False]
+    found = [(await _async_is_true(hass, condition), words) for condition, words in told]
+    missing = [words for is_true, words in found if is_true is False]
+    if not missing and any(is_true is None for is_true, _ in found):
+        return []
     if not missing:
         return [await async_text(hass, language, "automation_true_now")]
     return [
@@ -110,7 +114,12 @@ def _is_asked_now(condition: object) -> bool:
 
 
 async def _async_is_true(hass: HomeAssistant, condition: object) -> bool | None:
-    """Return whether a condition is true now; None if that depends on a trigger or cannot be told."""
+    """Return whether a condition is true now; None if that depends on a trigger or cannot be told.
+
+    One whose templates take a while is not worked out: nothing else would happen in Home Assistant meanwhile.
+    """
+    if not is_quick(condition):
+        return None
     try:
         checker = await async_from_config(hass, condition)  # type: ignore[arg-type]
     except HomeAssistantError:

@@ -282,12 +282,16 @@ def _calls_of(
     if written.event:
         is_whole = not written.any_target
         found = started_by_event(hass, written.event, written.data, is_whole=is_whole)
-        waiting += [(entity_id, "trigger", {}, frozenset()) for entity_id in found]
+        waiting += [(entity_id, _started_with(entity_id), {}, frozenset()) for entity_id in found]
         return
     passed = _given(written.domain, written.service, written.data, known)
     for call in _resolved(hass, written, known):
         yield call
         waiting += [(*found, passed) for found in started(hass, call, members, behind)]
+
+
+def _started_with(entity_id: str) -> str:
+    return "trigger" if split_entity_id(entity_id)[0] == AUTOMATION else "turn_on"
 
 
 def _given(domain: str, service: str, data: Mapping[str, Any], known: frozenset[str] | None = None) -> frozenset[str]:

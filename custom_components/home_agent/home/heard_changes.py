@@ -1,4 +1,4 @@
-"""Which of the owner's automations wait for a helper to change, and may be started by a call that changes it.
+"""Which of the owner's automations and scripts wait for a helper to change, and may be started or go on by a call that changes it.
 
 Only helpers: who turns a light on does not mean what an automation somewhere makes of that, but a helper is there for automations.
 """
@@ -13,7 +13,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from ..turn.plan import ServiceCall
-from .fired_events import triggers_in
+from .fired_events import heard_by
 from .tolerance import number_of
 
 HELPERS = frozenset(
@@ -41,7 +41,7 @@ type _Heard = tuple[str, Mapping[str, object]]
 
 
 class Listeners:
-    """The automations that are on, by the helpers that they wait for; read once, for one judgement."""
+    """The automations that are on and the scripts, by the helpers that they wait for; read once, for one judgement."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Take the home; nothing is read before a helper is called."""
@@ -52,7 +52,7 @@ class Listeners:
         """Whether more automations wait than are followed: what they do is not known."""
 
     def started_by(self, call: ServiceCall) -> Iterator[str]:
-        """Yield the automations that a call may start by changing a helper; each once, however often it would be started."""
+        """Yield the automations and scripts that a call may start, or let go on, by changing a helper; each once, however often it would be started."""
         for entity_id in call.entity_ids:
             if split_entity_id(entity_id)[0] not in HELPERS:
                 continue
@@ -69,11 +69,10 @@ class Listeners:
 
     def _read(self) -> dict[str, list[_Heard]]:
         found = defaultdict[str, list[_Heard]](list)
-        for entity in getattr(self._hass.data.get("automation"), "entities", ()):
-            if getattr(entity, "is_on", False):
-                for trigger in triggers_in(entity.raw_config):
-                    for watched in _watched(self._hass, trigger):
-                        found[watched].append((entity.entity_id, trigger))
+        for entity_id, triggers in heard_by(self._hass):
+            for trigger in triggers:
+                for watched in _watched(self._hass, trigger):
+                    found[watched].append((entity_id, trigger))
         return found
 
 

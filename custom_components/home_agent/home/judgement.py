@@ -123,7 +123,9 @@ def _judge_heard(hass: HomeAssistant, changes: Iterable[ServiceCall], listeners:
     for change in changes:
         for automation in listeners.started_by(change):
             read: dict[str, str] = {}
-            trigger = ServiceCall(domain=AUTOMATION, service="trigger", entity_ids=(automation,))
+            domain = split_entity_id(automation)[0]
+            service = "trigger" if domain == AUTOMATION else "turn_on"
+            trigger = ServiceCall(domain=domain, service=service, entity_ids=(automation,))
             inner = _judge_inner(hass, inner_calls(hass, trigger, members, _behind, read), read, listeners)
             if reasons := tuple(reason for reason in inner.reasons if reason != DESTRUCTIVE):
                 also = tuple(call.action for call in inner.reach.inside)

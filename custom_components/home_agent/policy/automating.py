@@ -22,7 +22,7 @@ from ..automations.file import AutomationItem
 from ..automations.guards import with_never, without_never
 from ..automations.probation import acting, async_record
 from ..automations.records import records_of
-from ..automations.store import automation_store
+from ..automations.store import automation_store, name_taken
 from ..automations.switched import has_switch
 from ..home.exposure import is_exposed
 from ..home.fingerprint import fingerprint
@@ -101,7 +101,7 @@ async def async_check_name(hass: HomeAssistant, name: str, but: str | None = Non
     """Raise `ToolRefusal` for a name that another automation has: people could not tell them apart."""
     for known in await automation_store(hass).async_automations():
         if known.id != but and known.name.casefold() == name.casefold():
-            raise ToolRefusal(f"An automation is called '{name}' already. Choose another name, or update that one.")
+            raise ToolRefusal(name_taken(name))
 
 
 async def async_writable(hass: HomeAssistant, automation_id: str, name: str) -> AutomationItem:
@@ -274,7 +274,7 @@ class Rewriting(WantedChange):
             "probation_days": days,
             **_told_by(turn),
         }
-        earlier = await async_draft(hass, before, self.id)
+        earlier = await async_draft(hass, before, self.id, is_there=True)
         return AutomationChange(service=UPDATE, data=data, draft=draft, earlier=earlier)
 
 
@@ -298,7 +298,7 @@ class Deletion(WantedChange):
         record, draft = records_of(hass).get(self.id), None
         config = item.config if record is None or not record.is_on_probation else acting(record, item.config)
         with suppress(HomeAssistantError):  # one that is broken is deleted as well, without being told
-            draft = await async_draft(hass, config, self.id)
+            draft = await async_draft(hass, config, self.id, is_there=True)
         return AutomationChange(service=DELETE, data=data, draft=draft)
 
 

@@ -200,7 +200,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if config is None:
             return effect
         try:
-            draft = await async_draft(hass, config, effect.id)
+            draft = await async_draft(hass, config, effect.id, is_there=True)
         except ToolError:  # a tag stands where Home Assistant takes no text
             return effect
         return replace(effect, draft=draft, data={**effect.data, **_as_judged(effect, draft)})
@@ -286,7 +286,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if known.is_on_probation:
             item = await automation_store(hass).async_item(effect.id)
             config = acting(known, None if item is None else item.config)
-            draft = draft or await async_draft(hass, config, effect.id)
+            draft = draft or await async_draft(hass, config, effect.id, is_there=True)
             if draft.fingerprint != fingerprint(config):  # the yes was for another text
                 raise ToolError("automation_file_changed")
         depends = known.depends if draft is None else await async_depends(hass, draft)

@@ -97,7 +97,9 @@ async def _async_hiding(hass: HomeAssistant) -> Callable[[Any], Any]:
 async def _async_draft(hass: HomeAssistant, known: Identified) -> AutomationDraft | None:
     """Return the automation as it would be replayed, None if it is not valid."""
     try:
-        return await async_draft(hass, {key: value for key, value in known.config.items() if key != "id"}, known.id)
+        return await async_draft(
+            hass, {key: value for key, value in known.config.items() if key != "id"}, known.id, is_there=True
+        )
     except ToolError:
         return None
 

@@ -133,7 +133,8 @@ async def async_tried(hass: HomeAssistant, args: Mapping[str, Any], turn: Turn) 
     """Return what is tried: an automation that exists, or triggers, conditions and actions. Raises `ToolError`."""
     if args.get("id"):
         known = await async_identified(hass, turn, args["id"])
-        return await async_draft(hass, {key: value for key, value in known.config.items() if key != "id"}, known.id)
+        config = {key: value for key, value in known.config.items() if key != "id"}
+        return await async_draft(hass, config, known.id, is_there=True)
     if not args.get("triggers") and not args.get("actions"):
         raise ToolRefusal("Give `triggers` to try, or the `id` of an automation.")
     config = await async_config(hass, {"actions": [], **args, "name": "Trial"})

@@ -36,20 +36,36 @@ _ALSO = {
 MODES = ("single", "restart", "queued", "parallel")
 
 
-class _PlainLoader(yaml.SafeLoader):  # type: ignore[misc]
-    """Reads YAML as Home Assistant writes it, without tags, anchors and dates: what is no plain value stays text."""
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+MAX_EVENTS = 3 * MAX_VALUES  # keys, values and what is around them, of a text
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse an alias: a few lines of them would stand for millions of values."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not taken")
-        return super().compose_node(parent, index)
+
+class _PlainLoader(_Loader):  # type: ignore[misc, valid-type]
+    """Reads YAML as Home Assistant writes it, without tags, anchors and dates: what is no plain value stays text."""
 
 
 _PlainLoader.yaml_implicit_resolvers = {
     sign: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
     for sign, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+
+
+def _check_yaml(text: str) -> None:
+    """Raise `probatio.Invalid` or `yaml.YAMLError` for a text that would take long to read, or stands for more than it has.
+
+    A few lines of aliases would stand for millions of values.
+    """
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
+        match event:
+            case yaml.AliasEvent():
+                raise yaml.YAMLError("aliases are not taken")
+            case yaml.CollectionStartEvent():
+                depth += 1
+            case yaml.CollectionEndEvent():
+                depth -= 1
+        if depth > MAX_DEPTH or count > MAX_EVENTS:
+            raise probatio.Invalid("is too long or nested too deeply")
 
 
 def from_text(value: object) -> Any:
@@ -63,6 +79,7 @@ def from_text(value: object) -> Any:
     except JSON_DECODE_EXCEPTIONS:
         pass
     try:
+        _check_yaml(value)
         return yaml.load(value, Loader=_PlainLoader)  # noqa: S506 - a safe loader with less in it
     except yaml.YAMLError as err:
         raise probatio.Invalid(f"is neither JSON nor YAML: {one_line(str(err))[:200]}") from err
