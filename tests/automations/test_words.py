@@ -691,7 +691,11 @@ async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditi
     ),
     pytest.param(
         {"trigger": "state", "entity_id": "light.hall", "to": "on", "not_from": "unavailable"},
-        "when Hallway Light turns on (but not from unavailable)", id="not from",
+        "when Hallway Light turns on", id="not from what is no state",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "sensor.washer", "to": "Finished", "not_from": ["Finished", "Paused"]},
+        "when sensor.washer changes to “Finished” (but not from “Finished” or “Paused”)", id="not from",
     ),
     pytest.param(
         {"trigger": "state", "entity_id": "light.hall", "not_to": ["on", "off"], "not_from": "on"},

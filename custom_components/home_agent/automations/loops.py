@@ -16,7 +16,7 @@ from ..support.const import DOMAIN
 from .draft import AutomationDraft
 from .problems import DraftProblem
 from .references import DraftStep, StepPart
-from .starts import Effect, Starts
+from .starts import Consequence, Starts
 
 MIN_PATTERN = 10
 """Seconds: a time pattern that comes more often is refused."""
@@ -34,7 +34,7 @@ def loop_problems(hass: HomeAssistant, draft: AutomationDraft, steps: Sequence[D
         yield _problem(cycle)
 
 
-def _problem(cycle: Sequence[Effect]) -> DraftProblem:
+def _problem(cycle: Sequence[Consequence]) -> DraftProblem:
     """Return the problem of effects that start a draft again, one after the other."""
     first, last = cycle[0], cycle[-1]
     if len(cycle) > 1:

@@ -25,7 +25,7 @@ from jinja2 import pass_context
 LATE = timedelta(milliseconds=1)
 """How much later than it is due something happens: no timer is early, and what is compared with the clock has passed by then."""
 NOBODY = Context()
-"""The context of what nobody is known to have done; one for all, since to make one takes time."""
+"""The context of what no one is known to have done; one for all, since to make one takes time."""
 _replaying: ContextVar[bool] = ContextVar("home_agent_replaying", default=False)
 _SPEAKERS = (
     "homeassistant.components.homeassistant.triggers.numeric_state",

@@ -25,7 +25,7 @@ from .past_answers import PastCondition
 from .past_conditions import async_past_condition
 from .past_itself import PastItself
 from .past_questions import calls_in, decisive
-from .past_waits import Called, Delay, Endless, Runs, Together, Unknown, Until, Wait
+from .past_waits import CalledScript, Delay, Endless, Runs, Together, Unknown, Until, Wait
 from .rendering import templates_in
 from .targets import PLACES
 from .watched import is_waiting
@@ -397,7 +397,7 @@ class PastCalls:
             yield Unknown(path, script.why)
         if script is None or script.runs is None:
             return
-        called = Called(script.runs, given())
+        called = CalledScript(script.runs, given())
         if not is_waited:
             called.begin(script.runs, lambda: None)
             return

@@ -161,7 +161,7 @@ class Together(Wait):
 
 
 @dataclass(slots=True, eq=False)
-class Called(Wait):
+class CalledScript(Wait):
     """A run of another script, until it has ended."""
 
     called: Runs
@@ -330,7 +330,7 @@ class _Progress:
         match self._wait:
             case Together() as together:
                 return any(one.waits_for(wait) for one in together.left)
-            case Called() as called:
+            case CalledScript() as called:
                 return called.waits_for(wait)
         return self._wait is wait
 

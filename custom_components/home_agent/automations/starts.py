@@ -46,7 +46,7 @@ _TOGGLES = frozenset({"toggle", "toggle_cover_tilt"})
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Consequence:
     """One thing that a run certainly brings about."""
 
     path: str
@@ -76,7 +76,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardTrigger:
     """One trigger, as far as it is known what it certainly hears."""
 
     automation: str
@@ -100,7 +100,7 @@ class Heard:
             case "state" | "device":
                 yield from (("entity", one) for one in self.entity_ids)
 
-    def hears(self, effect: Effect) -> bool:
+    def hears(self, effect: Consequence) -> bool:
         """Return whether it is certain that it reacts."""
         if effect.event:
             return self._hears_event(effect)
@@ -116,7 +116,7 @@ class Heard:
             )  # fmt: skip
         return bool(effect.entity_id) and self._hears_state(effect)
 
-    def _hears_event(self, effect: Effect) -> bool:
+    def _hears_event(self, effect: Consequence) -> bool:
         if self.kind == "tag" and effect.event == "tag_scanned":
             return _plain(effect.data.get("tag_id")) in _texts(self.config.get("tag_id"))
         if self.kind == "persistent_notification" and effect.event == "persistent_notification":
@@ -129,7 +129,7 @@ class Heard:
             return True
         return all(_is_given(effect.data.get(key), value) for key, value in wanted.items())
 
-    def _hears_state(self, effect: Effect) -> bool:
+    def _hears_state(self, effect: Consequence) -> bool:
         if self.kind == "device":
             way = str(self.config.get("type", ""))
             return way == "changed_states" or (bool(effect.state) and way == f"turned_{effect.state}")
@@ -155,15 +155,15 @@ class Starts:
             elif getattr(entity, "is_on", False):
                 self._others[entity.entity_id] = entity
         self._own = [*self._effects(steps, draft.triggers), *_of_run(self._own_id, draft.alias)]
-        self._index: dict[tuple[str, str], list[Heard]] | None = None
+        self._index: dict[tuple[str, str], list[HeardTrigger]] | None = None
 
-    def cycle(self) -> list[Effect]:
+    def cycle(self) -> list[Consequence]:
         """Return the effects, one after the other, by which the draft certainly starts itself; none if it does not."""
         is_ended = may_end(self._draft.conditions)
         hears = any(True for one in self._draft.triggers for heard in self._heard(DRAFT, one) for _ in heard.subjects())
         if not self._own_id and (is_ended or not hears):
             return []  # nothing here can start it
-        waiting: list[tuple[str, list[Effect]]] = [(DRAFT, [])]
+        waiting: list[tuple[str, list[Consequence]]] = [(DRAFT, [])]
         seen: set[str] = set()
         while waiting and len(seen) < MAX_FOLLOWED:
             automation, way = waiting.pop(0)
@@ -176,7 +176,7 @@ class Starts:
                         waiting.append((started, [*way, effect]))
         return []
 
-    def _of(self, automation: str) -> list[Effect]:
+    def _of(self, automation: str) -> list[Consequence]:
         if automation == DRAFT:
             return self._own
         entity = self._others[automation]
@@ -185,11 +185,11 @@ class Starts:
         data = {ATTR_ENTITY_ID: automation, "name": getattr(entity, "name", None)}
         return [
             *found,
-            Effect("actions", event="automation_triggered", data=data),
-            Effect("actions", entity_id=automation),
+            Consequence("actions", event="automation_triggered", data=data),
+            Consequence("actions", entity_id=automation),
         ]
 
-    def _started_by(self, effect: Effect) -> Iterator[str]:
+    def _started_by(self, effect: Consequence) -> Iterator[str]:
         if effect.started:
             found = DRAFT if effect.started == self._own_id else effect.started
             if found == DRAFT or found in self._others:
@@ -204,7 +204,7 @@ class Starts:
             if heard.hears(effect):
                 yield heard.automation
 
-    def _read(self) -> Iterator[Heard]:
+    def _read(self) -> Iterator[HeardTrigger]:
         """Yield the triggers of all that no condition may stop; of the draft, those with conditions, too."""
         for trigger in self._draft.triggers:
             yield from self._heard(DRAFT, trigger)
@@ -214,26 +214,26 @@ class Starts:
                 for trigger in triggers_in(config):
                     yield from self._heard(entity_id, trigger)
 
-    def _heard(self, automation: str, trigger: Mapping[str, Any]) -> Iterator[Heard]:
+    def _heard(self, automation: str, trigger: Mapping[str, Any]) -> Iterator[HeardTrigger]:
         if trigger.get("enabled") is not False:
             config = _flat(trigger)
             named = (part.strip() for one in _texts(config.get(ATTR_ENTITY_ID)) for part in one.split(","))
             kind = str(config.get("trigger", config.get("platform", "")))
-            yield Heard(automation, kind, config, tuple(self._id(one) for one in named if one))
+            yield HeardTrigger(automation, kind, config, tuple(self._id(one) for one in named if one))
 
-    def _effects(self, steps: Sequence[DraftStep], triggers: object) -> Iterator[Effect]:
+    def _effects(self, steps: Sequence[DraftStep], triggers: object) -> Iterator[Consequence]:
         """Yield what certainly comes of actions, at any depth of scripts."""
         changes: dict[str, list[tuple[str, str]]] = {}
         for step, path in self._sure(steps, _MAX_SCRIPTS):
             if step.does(cv.SCRIPT_ACTION_FIRE_EVENT):
                 data = step.config.get("event_data")
-                yield Effect(path, event=str(step.config["event"]), data=data if isinstance(data, Mapping) else {})
+                yield Consequence(path, event=str(step.config["event"]), data=data if isinstance(data, Mapping) else {})
                 continue
             for domain, service, entity_ids, data in self._calls(step):
                 yield from _of_call(path, domain, service, data, entity_ids)
                 for entity_id in entity_ids:
                     if (domain, service) in _ALWAYS:
-                        yield Effect(path, entity_id=entity_id)
+                        yield Consequence(path, entity_id=entity_id)
                     state = "?" if service in _TOGGLES else _LEADS.get(service, "")
                     for one, became in self._states_of(domain, service, entity_id, state):
                         changes.setdefault(one, []).append((path, became))
@@ -298,37 +298,37 @@ class Starts:
             yield entity_id, state
 
 
-def _of_run(entity_id: str, name: str) -> Iterator[Effect]:
+def _of_run(entity_id: str, name: str) -> Iterator[Consequence]:
     """Yield what each run of an automation brings about, beside its actions."""
-    yield Effect("triggers", event="automation_triggered", data={ATTR_ENTITY_ID: entity_id, "name": name})
+    yield Consequence("triggers", event="automation_triggered", data={ATTR_ENTITY_ID: entity_id, "name": name})
     if entity_id:
-        yield Effect("triggers", entity_id=entity_id, state=_ATTRIBUTES)
+        yield Consequence("triggers", entity_id=entity_id, state=_ATTRIBUTES)
 
 
 def _of_call(
     path: str, domain: str, service: str, data: Mapping[str, Any], entity_ids: Sequence[str]
-) -> Iterator[Effect]:
+) -> Iterator[Consequence]:
     """Yield what a call brings about beside what it does to its entities."""
     called = {"domain": domain, "service": service, "service_data": {**data, ATTR_ENTITY_ID: [*entity_ids]}}
-    yield Effect(path, event="call_service", data=called)
+    yield Consequence(path, event="call_service", data=called)
     if domain == AUTOMATION and service == "trigger":
         is_bare = _plain(data.get("skip_condition")) not in (False, "false")
         for entity_id in entity_ids if is_bare else ():
-            yield Effect(path, started=entity_id)
+            yield Consequence(path, started=entity_id)
     elif domain == SCRIPT:
         for one in entity_ids if service in SCRIPT_SERVICES else [f"{SCRIPT}.{service}"]:
             if service not in SCRIPT_SERVICES - {"turn_on"}:
-                yield Effect(path, event="script_started", data={ATTR_ENTITY_ID: one})
-                yield Effect(path, entity_id=one, state="on")
+                yield Consequence(path, event="script_started", data={ATTR_ENTITY_ID: one})
+                yield Consequence(path, entity_id=one, state="on")
     elif (domain, service) == ("conversation", "process") and isinstance(text := _plain(data.get("text")), str):
-        yield Effect(path, said=text)
+        yield Consequence(path, said=text)
     elif (domain, service) == ("mqtt", "publish") and isinstance(topic := _plain(data.get("topic")), str):
-        yield Effect(path, topic=topic, data={key: _plain(value) for key, value in data.items()})
+        yield Consequence(path, topic=topic, data={key: _plain(value) for key, value in data.items()})
     elif (domain, service) == ("persistent_notification", "create") and data.get("notification_id") is None:
-        yield Effect(path, event="persistent_notification")
+        yield Consequence(path, event="persistent_notification")
 
 
-def _changed(changes: Mapping[str, Sequence[tuple[str, str]]], known: Mapping[str, str]) -> Iterator[Effect]:
+def _changed(changes: Mapping[str, Sequence[tuple[str, str]]], known: Mapping[str, str]) -> Iterator[Consequence]:
     """Yield the states that entities certainly get when all their calls have been made, from any state before.
 
     `known` are the states that they certainly have when it begins.
@@ -339,9 +339,9 @@ def _changed(changes: Mapping[str, Sequence[tuple[str, str]]], known: Mapping[st
         for path, state in states:
             if state == "?":
                 state = {"on": "off", "off": "on"}.get(before, "")
-                yield Effect(path, entity_id=entity_id, state=state)
+                yield Consequence(path, entity_id=entity_id, state=state)
             elif before and state != before:
-                yield Effect(path, entity_id=entity_id, state=state)
+                yield Consequence(path, entity_id=entity_id, state=state)
             before = state
 
 

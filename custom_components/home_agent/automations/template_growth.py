@@ -128,7 +128,7 @@ _FLAG = _Value(5.0, "number", 1.0)
 def work_of(tree: nodes.Template) -> float:
     """Return how many steps a template takes at most. Raises `GrowsTooMuch`."""
     parts_of(tree)
-    walk = _Walk(tree)
+    walk = _Growth(tree)
     try:
         walk.body(tree.body)
     except RecursionError as err:
@@ -162,7 +162,7 @@ def parts_of(tree: nodes.Template) -> float:
     return _PARTS_OF_EACH + sum(heights)
 
 
-class _Walk:
+class _Growth:
     """One walk through a template, in the order in which it runs."""
 
     def __init__(self, tree: nodes.Template) -> None:

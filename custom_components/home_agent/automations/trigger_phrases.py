@@ -3,7 +3,15 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID, CONF_FOR, CONF_PLATFORM, CONF_TARGET
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    ATTR_ENTITY_ID,
+    CONF_FOR,
+    CONF_PLATFORM,
+    CONF_TARGET,
+    STATE_UNAVAILABLE,
+    STATE_UNKNOWN,
+)
 from homeassistant.core import split_entity_id
 
 from ..languages.digits import MASK
@@ -85,6 +93,7 @@ _USUAL: Mapping[str, Mapping[str, Any]] = {"mqtt": {"encoding": "utf-8", "qos": 
 _COUNTED = ("hours", "minutes", "seconds")
 _A_WHOLE: Mapping[str, int] = {"hours": 24, "minutes": 60, "seconds": 60}
 """How many of a unit there are before it begins again: what does not divide that comes at uneven times."""
+_NO_STATES = (STATE_UNAVAILABLE, STATE_UNKNOWN)
 
 
 async def async_trigger(phrases: Narrator, trigger: AutomationPart) -> str:
@@ -170,7 +179,7 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
         )
     else:
         told = await phrases.text("automation_word_changes", names=names)
-    if part.get("not_from"):
+    if set(listed(part.get("not_from"))).difference(to, _NO_STATES):  # people take none of these for a change
         state = await phrases.states(about, part["not_from"])
         told = await phrases.text("automation_word_not_from", what=told, state=state)
     if before and part.get("not_to"):
