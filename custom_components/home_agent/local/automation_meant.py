@@ -19,7 +19,11 @@ from .wishes_meant import just_spoken_of, known_wishes
 
 async def answer_of_automation(sentence: Sentence) -> Result:
     """Ask again about an automation with another time; of one that is made say what changes it, so that no wish is touched."""
-    change, asked = _change(sentence), asked_before(sentence)
+    asked = asked_before(sentence)
+    alias = asked.alias if asked is not None else _made_last(sentence)
+    if not alias:  # so it is for nearly all that is said
+        return NotMine()
+    change = _change(sentence)
     if change is not None and asked is not None and asked.parts and change.new.moment is not None:
         for time in _times(sentence, change.new):
             result = await asked.asks(sentence, time.join(asked.parts))
@@ -27,8 +31,7 @@ async def answer_of_automation(sentence: Sentence) -> Result:
                 return result
     if change is None and not _cancels(sentence):
         return NotMine()
-    alias = asked.alias if asked is not None else _made_last(sentence)
-    if not alias or just_spoken_of(sentence, known_wishes(sentence)):
+    if just_spoken_of(sentence, known_wishes(sentence)):
         return NotMine()
     if sentence.stage is not Stage.NO_MODEL:
         return NotMine(put_off=NotForNow(words=sentence.turn.text, follows=True))

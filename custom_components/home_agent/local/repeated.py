@@ -83,10 +83,11 @@ async def async_repeated(sentence: Sentence, plain: str, named: Sequence[str]) -
 
 async def answer_asked_for(sentence: Sentence) -> Result:
     """Make an automation of a sentence that asks for one by this name, or propose it; it is never for once, nor for now."""
-    code, named = sentence.language.code, named_in(sentence)
+    code = sentence.language.code
     if (asked := asked_for(sentence.turn.text, code)) is None:
         return NotMine()
     words, text = asked
+    named = named_in(sentence)
     plain = recast(text, code)
     rhythm = rhythm_in(plain, code, named) or Rhythm(rest=plain, words=words)
     result = await _async_read(sentence, plain, rhythm, named)
