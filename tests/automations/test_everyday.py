@@ -92,6 +92,14 @@ EVERYDAY: dict[str, dict[str, Any]] = {
     "all day long": {"conditions": [{"condition": "time", "after": "00:00:00", "before": "00:00:00"}]},
     "washer is done": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.washer_power", "below": 5, "for": {"minutes": 3}}, "actions": [tell("Washed")]},
     "washer's own words": {"trigger": {"trigger": "state", "entity_id": "sensor.washer", "from": "Running", "to": "Finished"}, "actions": [tell("Washed")]},
+    "a target by its trigger": {"trigger": [
+        {"trigger": "state", "entity_id": "binary_sensor.hall_motion", "to": "on", "variables": {"lamp": "light.bed_light", "secs": 60}},
+        {"trigger": "state", "entity_id": "binary_sensor.window", "to": "on", "variables": {"lamp": "light.kitchen_lights", "secs": 15}},
+    ], "actions": [{"action": "light.turn_on", "target": {"entity_id": "{{ lamp }}"}}, {"delay": {"seconds": "{{ secs }}"}},
+                   {"action": "light.turn_off", "target": {"entity_id": "{{ lamp }}"}}], "mode": "parallel"},
+    "a target by a variable": {"trigger": {"trigger": "state", "entity_id": ["light.bed_light", "light.kitchen_lights"], "to": "on"}, "actions": [
+        {"variables": {"other": "{{ 'light.bed_light' if trigger.entity_id == 'light.kitchen_lights' else 'light.kitchen_lights' }}"}},
+        {"action": "light.turn_off", "target": {"entity_id": "{{ other }}"}}], "mode": "queued"},
     "number of an attribute": {"trigger": {"trigger": "numeric_state", "entity_id": "weather.home", "value_template": "{{ state.attributes.temperature }}", "above": 10}},
     "sensor that is away now": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.humidity", "above": 65}},
     "low battery": {"trigger": {"trigger": "numeric_state", "entity_id": "sensor.phone_battery", "below": 20}, "actions": [

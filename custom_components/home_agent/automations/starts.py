@@ -11,7 +11,7 @@ from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.components.scene import DOMAIN as SCENE
 from homeassistant.components.script import DOMAIN as SCRIPT
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id
+from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, State, split_entity_id, valid_entity_id
 from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
@@ -278,7 +278,9 @@ class Starts:
                     if named := _texts(place.get(key)):
                         selection.setdefault(key, []).extend(named)
             found = async_extract_referenced_entity_ids(self._hass, TargetSelection(selection))
-            reached = sorted(found.referenced | found.indirectly_referenced)
+            reached = sorted(
+                filter(valid_entity_id, found.referenced | found.indirectly_referenced)
+            )  # without templates
             if domain != HOMEASSISTANT_DOMAIN:
                 reached = [one for one in reached if split_entity_id(one)[0] == domain]
             yield domain, service, reached, data
