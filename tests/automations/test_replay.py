@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import HomeAssistant, SupportsResponse
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
@@ -489,9 +489,13 @@ async def test_another_automation_that_it_triggers_takes_its_time(hass: HomeAssi
     assert len(found.runs) == 3
 
 
+def _answer(_call: ServiceCall) -> ServiceResponse:
+    return {"is_late": True}
+
+
 @pytest.mark.parametrize(("text", "is_told"), [("{{ answer.is_late }}", True), ("{{ answers == 1 }}", False)])
 async def test_what_goes_on_by_an_answer_is_named(hass: HomeAssistant, text: str, is_told: bool) -> None:
-    hass.services.async_register("x", "ask", lambda _: {"is_late": True}, supports_response=SupportsResponse.ONLY)
+    hass.services.async_register("x", "ask", _answer, supports_response=SupportsResponse.ONLY)
     actions = [
         {"action": "x.ask", "response_variable": "answer"},
         {"if": [text], "then": [{"delay": "05:00:00"}]},

@@ -2,7 +2,6 @@
 
 from datetime import datetime, timedelta
 import json
-from typing import ClassVar
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.light import ColorMode, LightEntity
@@ -321,7 +320,7 @@ class Lamp(LightEntity):
 
     _attr_name = "Lamp"
     _attr_should_poll = False
-    _attr_supported_color_modes: ClassVar = {ColorMode.BRIGHTNESS}
+    _attr_supported_color_modes = {ColorMode.BRIGHTNESS}  # noqa: RUF012 - as Home Assistant's own lights have it
     _attr_color_mode = ColorMode.BRIGHTNESS
     _attr_is_on = True
     _attr_brightness = 20
@@ -346,7 +345,7 @@ async def test_an_attribute_that_is_left_out_is_named(
 ) -> None:
     assert await async_setup_component(hass, "light", {})
     lamp = Lamp()
-    await hass.data["light"].async_add_entities([lamp])  # type: ignore[attr-defined]
+    await hass.data["light"].async_add_entities([lamp])
     begin = dt_util.utcnow()
     for is_on in (False, True, False):
         freezer.tick(MINUTE)

@@ -519,9 +519,11 @@ async def test_what_is_switched_off_is_told_as_that(
     hass: HomeAssistant, part: Mapping[str, Any], enabled: object
 ) -> None:
     [(kind, [one])] = part.items()
-    said = await told(hass, **{kind: [{**one, "enabled": enabled}]})
+    off: dict[str, Any] = {kind: [{**one, "enabled": enabled}]}
+    said = await told(hass, **off)
     assert [*said.triggers, *said.conditions, *said.actions][0].endswith(" (disabled)")
-    assert "disabled" not in (await told(hass, **{kind: [{**one, "enabled": "{{ true }}"}]})).sentence()
+    on: dict[str, Any] = {kind: [{**one, "enabled": "{{ true }}"}]}
+    assert "disabled" not in (await told(hass, **on)).sentence()
 
 
 async def test_what_is_switched_off_inside_is_told_as_that(hass: HomeAssistant) -> None:
