@@ -6,6 +6,7 @@ What a template, a condition or a person decides is not certain, and left out.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from homeassistant.components.automation import DOMAIN as AUTOMATION
 from homeassistant.components.scene import DOMAIN as SCENE
@@ -15,6 +16,7 @@ from homeassistant.core import DOMAIN as HOMEASSISTANT_DOMAIN, HomeAssistant, St
 from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.template import Template
+from homeassistant.util.hass_dict import HassKey
 
 from ..home.contents import SCRIPT_SERVICES
 from ..home.fired_events import triggers_in
@@ -140,6 +142,10 @@ class HeardTrigger:
         return self.config.get("to") is None or (bool(effect.state) and effect.state in _texts(self.config.get("to")))
 
 
+_HEARD: HassKey[WeakKeyDictionary[Any, tuple[str, tuple[HeardTrigger, ...]]]] = HassKey("home_agent_heard_triggers")
+"""By automation, its entity id and what it waits for."""
+
+
 class Starts:
     """The automations that are on, and the draft in place of the one that it replaces."""
 
@@ -209,10 +215,23 @@ class Starts:
         for trigger in self._draft.triggers:
             yield from self._heard(DRAFT, trigger)
         for entity_id, entity in self._others.items():
-            config = getattr(entity, "raw_config", None) or {}
-            if not may_end(config.get("conditions", config.get("condition"))):
-                for trigger in triggers_in(config):
-                    yield from self._heard(entity_id, trigger)
+            yield from self._heard_by(entity_id, entity)
+
+    def _heard_by(self, entity_id: str, entity: Any) -> Sequence[HeardTrigger]:
+        """Return the triggers of another automation; it is read once, as it is another object once it is written otherwise."""
+        kept = self._hass.data.setdefault(_HEARD, WeakKeyDictionary())
+        if (known := kept.get(entity)) is not None and known[0] == entity_id:
+            return known[1]
+        config = getattr(entity, "raw_config", None) or {}
+        if may_end(config.get("conditions", config.get("condition"))):
+            kept[entity] = entity_id, ()
+            return ()
+        triggers = [*triggers_in(config)]
+        found = tuple(heard for trigger in triggers for heard in self._heard(entity_id, trigger))
+        named = (one for trigger in triggers for one in _texts(_flat(trigger).get(ATTR_ENTITY_ID)))
+        if all("." in one for one in named):  # ids of the registry stand for another entity id after a rename
+            kept[entity] = entity_id, found
+        return found
 
     def _heard(self, automation: str, trigger: Mapping[str, Any]) -> Iterator[HeardTrigger]:
         if trigger.get("enabled") is not False:
