@@ -19,6 +19,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
+from custom_components.home_agent.automations.check import async_depends
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
@@ -135,6 +136,26 @@ async def test_a_rewritten_script_switches_it_off_and_an_administrator_is_asked(
     assert record(hass).status is ProposalStatus.APPROVED
     await soon(hass, freezer)
     assert hass.states.is_state("automation.light_follows", "on")
+
+
+async def test_many_new_entities_are_one_look(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An integration adds hundreds at once; each is looked at, and not each by itself."""
+    await make(talk)
+    await soon(hass, freezer)
+    looks = 0
+
+    async def counted(*given: Any) -> dict[str, str]:
+        nonlocal looks
+        looks += 1
+        return await async_depends(*given)
+
+    monkeypatch.setattr("custom_components.home_agent.automations.health.async_depends", counted)
+    for number in range(200):
+        er.async_get(hass).async_get_or_create("light", "t", f"new {number}")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert 0 < looks <= 3
 
 
 async def test_a_reload_that_changes_nothing_leaves_it_on(

@@ -4,6 +4,7 @@ They are looked at after a start, when automations, scripts or scenes are loaded
 and every few hours. One that uses something that is written otherwise by now is switched off until an administrator has agreed.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -75,6 +76,7 @@ class AutomationHealth:
         self._records: AutomationRecords = records_of(hass)
         self._used: frozenset[str] = frozenset()
         self._stop: CALLBACK_TYPE | None = None
+        self._is_comparing = self._is_stale = False
         self._proved: dict[str, datetime] = {}
         """By id, when examples were last looked for: without history there are none for a while."""
         self._looking = Debouncer(hass, LOGGER, cooldown=_WAIT, immediate=False, function=self._async_look_at_all)
@@ -154,8 +156,13 @@ class AutomationHealth:
     @callback
     def _look_at_used(self) -> None:
         if self._records.made_here() and self._hass.state is CoreState.running:
-            task = self._async_stop_changed()
-            self._entry.async_create_background_task(self._hass, task, "home_agent what automations use")
+            self._is_stale = True
+            if (
+                not self._is_comparing
+            ):  # an integration adds hundreds of entities at once: one look is behind all of them
+                self._is_comparing = True
+                task = self._async_stop_changed()
+                self._entry.async_create_background_task(self._hass, task, "home_agent what automations use")
             self._soon()
 
     @callback
@@ -164,12 +171,25 @@ class AutomationHealth:
             self._looking.async_schedule_call()
 
     async def _async_stop_changed(self) -> None:
-        for record in self._records.made_here():
-            known = await async_record(self._hass, record.id)
-            if known is None or known.status is not ProposalStatus.APPROVED:
-                continue
-            if (draft := await self._async_draft(known)) is not None:
-                await self._async_compare(known, draft)
+        """Compare all, and again while something has changed meanwhile."""
+        try:
+            while self._is_stale:
+                await asyncio.sleep(0)  # what changes in a row has changed
+                self._is_stale = False
+                for record in self._records.made_here():
+                    try:
+                        await self._async_compare_one(record)
+                    except HomeAssistantError as err:  # the others are compared as well
+                        LOGGER.warning("An automation could not be looked at: %s", where_of(err))
+        finally:
+            self._is_comparing = False
+
+    async def _async_compare_one(self, record: AutomationRecord) -> None:
+        known = await async_record(self._hass, record.id)
+        if known is None or known.status is not ProposalStatus.APPROVED:
+            return
+        if (draft := await self._async_draft(known)) is not None:
+            await self._async_compare(known, draft)
 
     async def _async_look_at_all(self) -> None:
         """Look at each of them; an error in one does not hide the others."""
