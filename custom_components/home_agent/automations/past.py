@@ -24,7 +24,7 @@ from jinja2 import pass_context
 
 LATE = timedelta(milliseconds=1)
 """How much later than it is due something happens: no timer is early, and what is compared with the clock has passed by then."""
-NOBODY = Context()
+UNKNOWN_CONTEXT = Context()
 """The context of what no one is known to have done; one for all, since to make one takes time."""
 _replaying: ContextVar[bool] = ContextVar("home_agent_replaying", default=False)
 _SPEAKERS = (
@@ -373,7 +373,7 @@ class PastHome(HomeAssistant):
     def change(self, entity_id: str, new: State | None) -> State | None:
         """Let an entity change, tell those who listen, and return what it was."""
         old = self.become(entity_id, new)
-        context = new.context if new is not None else NOBODY
+        context = new.context if new is not None else UNKNOWN_CONTEXT
         self.play("state_changed", {"entity_id": entity_id, "old_state": old, "new_state": new}, context)
         return old
 
@@ -383,7 +383,7 @@ class PastHome(HomeAssistant):
             if _is_of_running(value) and not isinstance(value, TemplateEnvironment):
                 self.data.pop(str(key))
 
-    def play(self, event_type: str, data: Mapping[str, Any], context: Context = NOBODY) -> None:
+    def play(self, event_type: str, data: Mapping[str, Any], context: Context = UNKNOWN_CONTEXT) -> None:
         """Let an event happen at this moment."""
         self.bus.play(Event(event_type, data, EventOrigin.local, self.clock.time() or None, context))
 

@@ -12,7 +12,7 @@ from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
 
 from .draft import AutomationDraft
-from .past import NOBODY, PastHome
+from .past import UNKNOWN_CONTEXT, PastHome
 from .recorded import moments_of
 
 LAST_TRIGGERED = "last_triggered"
@@ -101,7 +101,7 @@ class PastItself:
             found,
             last_changed=self._on_since,
             last_updated=self._updated,
-            context=NOBODY,
+            context=UNKNOWN_CONTEXT,
             validate_entity_id=False,
         )
 

@@ -1,5 +1,6 @@
 """The runs of an automation on a home of the past, and what they wait for."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, override
@@ -12,14 +13,14 @@ from .past_itself import PastItself
 from .past_triggers import async_attach
 
 
-class Wait:
+class Wait(ABC):
     """Something that a run waits for."""
 
+    @abstractmethod
     def begin(self, runs: Runs, go_on: Callable[[], None]) -> bool:
         """Begin to wait, and return whether there is anything to wait for; `go_on` is called when it is over."""
-        raise NotImplementedError
 
-    def stop(self) -> None:
+    def stop(self) -> None:  # noqa: B027 - some have nothing to stop
         """Wait no longer."""
 
 

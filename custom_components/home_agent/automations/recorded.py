@@ -16,7 +16,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads
 
 from ..support.errors import ToolRefusal
-from .past import NOBODY
+from .past import UNKNOWN_CONTEXT
 
 MAX_CHANGES = 100_000
 MAX_EVENTS = 5_000
@@ -49,8 +49,8 @@ class PastEvent:
     at: datetime
     event_type: str
     data: Mapping[str, Any]
-    context: Context = field(default_factory=lambda: NOBODY)
-    """Who fired it; `NOBODY` if that is not known."""
+    context: Context = field(default_factory=lambda: UNKNOWN_CONTEXT)
+    """Who fired it; `UNKNOWN_CONTEXT` if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,7 +319,7 @@ def _made_by(state: State, context: Context | None) -> State:
         None,
         last_changed=state.last_changed,
         last_updated=state.last_updated,
-        context=context or NOBODY,
+        context=context or UNKNOWN_CONTEXT,
         validate_entity_id=False,
     )
     found.attributes = state.attributes

@@ -146,17 +146,6 @@ class Timeline:
             gaps=tuple(gap for gap in self.gaps if gap.until > since),
         )
 
-    def with_entities(self, entity_ids: Collection[str]) -> Timeline:
-        """Return what is known of some of the entities."""
-        kept = self.entity_ids.intersection(entity_ids)
-        return replace(
-            self,
-            entity_ids=kept,
-            start={entity_id: state for entity_id, state in self.start.items() if entity_id in kept},
-            changes=tuple(change for change in self.changes if change.entity_id in kept),
-            registry_ids={entity_id: kept_id for entity_id, kept_id in self.registry_ids.items() if entity_id in kept},
-        )
-
     def as_dict(self) -> JsonObjectType:
         """Return it as JSON. Raises `ToolRefusal` beyond `MAX_KEPT` changes."""
         if len(self.changes) > MAX_KEPT or len(self.events) > MAX_KEPT:
