@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
+import gc
 import logging
 from pathlib import Path
 
@@ -56,6 +57,15 @@ async def enable_event_loop_debug() -> None:
     loop = asyncio.get_running_loop()
     loop.set_debug(True)
     loop.get_debug = lambda: False  # type: ignore[method-assign]
+
+
+@pytest.fixture
+def no_collection() -> Generator[None]:
+    """Keep the garbage collector from taking its time where a test counts time."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture

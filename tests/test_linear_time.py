@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
-import gc
 from importlib import import_module
 import json
 from pathlib import Path
@@ -798,17 +797,8 @@ def is_slow(before: int, last: float, size: int, took: float) -> bool:
     return took >= QUICK and (took > max(MOST * size, 5 * QUICK) or grows)
 
 
-@pytest.fixture
-def _no_collection() -> Iterator[None]:
-    """Keep the collector of garbage from taking its time where it falls."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
 @pytest.mark.parametrize("name", PLACES)
-@pytest.mark.usefixtures("_no_collection")
+@pytest.mark.usefixtures("no_collection")
 def test_every_character_takes_the_same_time(name: str) -> None:
     place = PLACES[name]
     place.read("a")  # what is made once
@@ -865,13 +855,14 @@ def patterns_of() -> Iterator[tuple[str, re.Pattern[str], str]]:
 @pytest.mark.parametrize(
     ("name", "pattern", "method"), [pytest.param(*found, id=f"{found[0]}.{found[2]}") for found in patterns_of()]
 )
-@pytest.mark.usefixtures("_no_collection")
+@pytest.mark.usefixtures("no_collection")
 def test_a_pattern_takes_the_same_time_for_every_character(name: str, pattern: re.Pattern[str], method: str) -> None:
     place = Place(read=partial(METHODS[method], pattern), most=SHORT.get(name, LARGE))
     for text in (*KINDS.values(), pattern.pattern):
         check(place, text)
 
 
+@pytest.mark.usefixtures("no_collection")
 async def test_what_reads_a_home_takes_the_same_time_for_every_character(hass: HomeAssistant) -> None:
     """A search of its index, what a script is given, what is asked before something is done, and what is noted of it."""
     await build_house(hass)

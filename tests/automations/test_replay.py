@@ -242,6 +242,7 @@ async def test_it_ends_where_it_triggers_too_often(hass: HomeAssistant, monkeypa
     assert found.not_replayed == (("", "It triggers too often: only the beginning was replayed."),)
 
 
+@pytest.mark.usefixtures("no_collection")
 async def test_the_event_loop_is_not_held_up(hass: HomeAssistant) -> None:
     rows = [(number / 200, DOOR, "on" if number % 2 else "off") for number in range(20_000)]
     past = timeline(*rows)

@@ -85,6 +85,7 @@ async def longest_gap(doing: Awaitable[Any]) -> tuple[float, Any]:
 
 
 @pytest.mark.parametrize("wanted", HUGE.values(), ids=HUGE)
+@pytest.mark.usefixtures("no_collection")
 async def test_home_assistant_goes_on_meanwhile(talk: Talk, wanted: dict[str, Any]) -> None:  # noqa: F811
     await talk.ask(("create_automation", automation(name="Warm")))
     await talk.say("no")
@@ -94,6 +95,7 @@ async def test_home_assistant_goes_on_meanwhile(talk: Talk, wanted: dict[str, An
 
 
 @pytest.mark.parametrize("tool", ["create_automation", "test_event_listener", "execute_script"])
+@pytest.mark.usefixtures("no_collection")
 async def test_a_member_does_not_hold_it_up(
     hass: HomeAssistant,
     talk: Talk,  # noqa: F811

@@ -57,6 +57,7 @@ def test_a_closing_tag_alone_is_remembered_and_not_said() -> None:
     assert split("Hm.</think>It is on.") == ("Hm.", "It is on.")
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_what_is_held_back_is_searched_once() -> None:
     def seconds(pieces: int) -> float:
         splitter = ThinkingSplitter(undecided=True)

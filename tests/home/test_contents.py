@@ -113,6 +113,7 @@ async def test_a_broken_script_does_nothing(hass: HomeAssistant) -> None:
     assert started(hass, "script.a").reasons == ()
 
 
+@pytest.mark.usefixtures("no_collection")
 async def test_a_thousand_steps_take_milliseconds(hass: HomeAssistant) -> None:
     steps = [{"action": "light.turn_on", "target": {"entity_id": f"light.a{number}"}} for number in range(1000)]
     await scripts(hass, a=[*steps, UNLOCKING])

@@ -118,6 +118,7 @@ def test_an_older_index_does_not_change() -> None:
     assert index.called("kitchen lamp") == ["light.a"]
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_the_time_for_a_text_does_not_grow_with_the_home() -> None:
     """Ten times the home may take about twice as long."""
 
@@ -141,6 +142,7 @@ THOUSAND_RENAMED = {**MANY, **{f"light.e{n}": (f"Ceiling light number {n}",) for
 
 
 @pytest.mark.parametrize(("before", "after"), [({}, MANY), (MANY, THOUSAND_RENAMED)], ids=["start", "thousand renamed"])
+@pytest.mark.usefixtures("no_collection")
 async def test_no_change_holds_the_event_loop_for_long(
     before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
 ) -> None:

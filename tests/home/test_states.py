@@ -152,6 +152,7 @@ def test_what_is_left_of_attributes() -> None:
     assert describe(state, ("entity_id", "picture", "order"), knows=knows) == "on order=1"
 
 
+@pytest.mark.usefixtures("no_collection")
 def test_looking_through_long_texts_takes_no_time() -> None:
     began = thread_time()
     for sign in ("a", "a1", "?", "=", ":", "@", "/", ".", "a.", "x?=", "a:b@", "Aa0_"):

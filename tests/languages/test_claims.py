@@ -225,6 +225,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
+@pytest.mark.usefixtures("no_collection")
 def test_no_text_takes_long(kind: str) -> None:
     text = (kind * LONG)[:LONG]
     for language in STATES:  # compiled before the clock runs

@@ -63,6 +63,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.usefixtures("no_collection")
 def test_its_times_are_read_in_a_moment(language: str) -> None:
     slow = {}
     for name, text in _rows(language).items():
@@ -75,7 +76,7 @@ def test_its_times_are_read_in_a_moment(language: str) -> None:
     assert slow == {}
 
 
-@pytest.mark.usefixtures("demo_house")
+@pytest.mark.usefixtures("demo_house", "no_collection")
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_it_is_answered_in_a_moment(hass: HomeAssistant, language: str) -> None:
     await set_up(hass)

@@ -64,6 +64,7 @@ def test_trying_many_numbers_masks_them_all() -> None:
     ["1 2 3 4 5 6 7 8 9 0 " * 2000, "1234567890" * 2000, "4711 x " * 3000],
     ids=["digits apart", "one number", "a PIN again and again"],
 )
+@pytest.mark.usefixtures("no_collection")
 def test_many_digits_and_five_pins_cost_no_time(digits: str) -> None:
     pins = Pins({str(number): str(4711 + number * 1111) for number in range(5)})
     began = time.thread_time()

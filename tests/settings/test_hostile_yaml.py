@@ -20,6 +20,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.usefixtures("no_collection")
 def test_what_is_too_deep_costs_no_time(text: str) -> None:
     began = time.thread_time()
     name, settings, [(key, told)] = from_yaml(MockConfigEntry(), text)
