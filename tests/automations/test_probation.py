@@ -101,15 +101,23 @@ async def decide(hass: HomeAssistant, *, approve: bool) -> None:
     assert (decided, fault) == (1, None)
 
 
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        (0, "on probation there was nothing it would have done."),
+        (1, "on probation it would have acted once, and nobody did the opposite within ten minutes."),
+        (2, "on probation it would have acted 2 times; after 0 of these, somebody did the opposite"),
+    ],
+)
 async def test_at_its_end_an_administrator_is_told_how_often_it_would_have_acted(
-    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory, runs: int, told: str
 ) -> None:
-    await trigger(hass)
-    await trigger(hass)
+    for _ in range(runs):
+        await trigger(hass)
     await past_its_end(hass, freezer)
     assert record(hass).status is ProposalStatus.TRIED
     [(_, text)] = (await waiting(hass)).values()
-    assert "2 times" in text
+    assert told in text
 
 
 async def test_the_opposite_done_by_hand_counts_against_it(
@@ -124,6 +132,20 @@ async def test_the_opposite_done_by_hand_counts_against_it(
     first, second = record(hass).noted
     assert first["against"] == [LIGHT]
     assert "against" not in second
+    [(_, text)] = (await waiting(hass)).values()
+    assert "2 times; after 1 of these" in text
+
+
+async def test_the_opposite_of_its_only_run_is_told(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    await trigger(hass)
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT}, blocking=True)
+    freezer.tick(timedelta(minutes=3))
+    await hass.services.async_call("light", "turn_off", {"entity_id": LIGHT}, blocking=True)
+    await past_its_end(hass, freezer)
+    [(_, text)] = (await waiting(hass)).values()
+    assert "once, and somebody did the opposite" in text
 
 
 async def test_once_approved_it_acts(
@@ -374,4 +396,4 @@ async def test_a_run_that_does_nothing_is_no_time_that_it_would_have_acted(
     assert bool(run.get("idle")) is is_idle
     await past_its_end(hass, freezer)
     [(_, text)] = (await waiting(hass)).values()
-    assert f"acted {int(not is_idle)} times" in text
+    assert ("there was nothing it would have done" if is_idle else "would have acted once") in text

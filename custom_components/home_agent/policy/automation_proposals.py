@@ -114,6 +114,15 @@ async def _async_opened(hass: HomeAssistant, language: str, row: AutomationRecor
     )
 
 
+def _tried(before: int, acted: int, against: int) -> str:
+    """Return the translation key for so many runs on probation, those noted and those before them."""
+    if before:
+        return "automation_tried_long"
+    if acted == 1:
+        return "automation_tried_once_against" if against else "automation_tried_once"
+    return "automation_tried" if acted else "automation_tried_never"
+
+
 async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
     language, user = hass.config.language, None
     if row.user_id:
@@ -124,7 +133,7 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
         await async_text(
             hass,
             language,
-            "automation_tried_long" if row.noted_before else _TEXTS[row.status],
+            _tried(row.noted_before, row.acted, against) if row.status is ProposalStatus.TRIED else _TEXTS[row.status],
             automation=f"“{cut(row.alias, MAX_NAME)}”",
             user=who,
             said=f"“{cut(row.said)}”",
