@@ -157,9 +157,7 @@ class AutomationHealth:
     def _look_at_used(self) -> None:
         if self._records.made_here() and self._hass.state is CoreState.running:
             self._is_stale = True
-            if (
-                not self._is_comparing
-            ):  # an integration adds hundreds of entities at once: one look is behind all of them
+            if not self._is_comparing:  # hundreds may be added at once: one look is behind all of them
                 self._is_comparing = True
                 task = self._async_stop_changed()
                 self._entry.async_create_background_task(self._hass, task, "home_agent what automations use")

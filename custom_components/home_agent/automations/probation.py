@@ -105,9 +105,8 @@ async def async_record(hass: HomeAssistant, automation_id: str) -> AutomationRec
         return record
     item = await store.async_item(automation_id)
     record = records.get(automation_id)
-    if (
-        record is None or not record.is_on_probation or item is None or store.is_writing
-    ):  # what we write may be put back
+    # What we write may be put back
+    if record is None or not record.is_on_probation or item is None or store.is_writing:
         return record
     now = {key: value for key, value in ordered(item.config).items() if key != "id"}
     if now != noted_only(ordered(record.config)) and now == acting(record, now):

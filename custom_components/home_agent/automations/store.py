@@ -283,9 +283,8 @@ class AutomationStore:
                 back = self._async_put_back(change, writing, earlier)
                 await asyncio.shield(self._hass.async_create_task(back, f"{DOMAIN} automation {order.id} put back"))
                 raise
-            if (
-                change.now is None and entity_id is not None
-            ):  # last: what its entity is called, and where, cannot be put back
+            if change.now is None and entity_id is not None:
+                # Last: what its entity is called, and where, cannot be put back
                 er.async_get(self._hass).async_remove(entity_id)
             self._last.pop(order.id, None)
             if change.now is not None:

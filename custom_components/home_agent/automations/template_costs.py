@@ -11,7 +11,8 @@ from jinja2 import Environment, TemplateError, nodes
 
 from ..support.errors import ToolRefusal
 from ..support.quoting import one_line
-from .template_growth import MOST_PARTS, MOST_WORK, TOO_DEEP, TOO_MANY, GrowsTooMuch, has_loops, parts_of, work_of
+from .template_growth import MOST_PARTS, MOST_WORK, TOO_DEEP, TOO_MANY, has_loops, parts_of, work_of
+from .template_values import GrowsTooMuch
 
 MOST_REPEATED = 100_000_000
 """What the factors of all multiplications come to together: a text is repeated by them."""
