@@ -381,7 +381,14 @@ def test_without_the_last_one_the_file_is_an_empty_list() -> None:
 
 
 def test_the_first_one_takes_the_place_of_the_empty_list() -> None:
-    assert read("# head\n[]\n# end\n").with_config("a", {}).text == "# head\n- id: a\n# end\n"
+    assert read("[]\n# end\n").with_config("a", {}).text == "- id: a\n# end\n"
+
+
+@pytest.mark.parametrize("text", ["# head\n", "# head", "# head\n[]\n# end\n"])
+def test_a_comment_above_the_first_one_stays_when_that_is_deleted(text: str) -> None:
+    written = read(text).with_config("a", {})
+    assert written.text.startswith("# head\n\n- id: a\n")
+    assert written.without("a").text.startswith("# head\n")
 
 
 def test_a_file_without_a_newline_at_its_end() -> None:

@@ -195,7 +195,7 @@ class AutomationFile:
 
     def _inserted(self, piece: str, place: int | None) -> tuple[AutomationFile, int]:
         """Return the file with one more item, and its place: behind the last one, or where it was before."""
-        count = len(self.items)
+        count, is_new = len(self.items), place is None
         place = count if place is None else min(max(place, 0), count)
         if place < count:
             above, below = self.text[: self._spans[place].lead], self.text[self._spans[place].lead :]
@@ -205,6 +205,8 @@ class AutomationFile:
             above, below = self._around_nothing()
         if above and not _ends_line(above):
             above += self._newline
+        if is_new and not count and _ends_with_comment(above):
+            above += self._newline  # else that comment would belong to the item, and go with it
         return self._read(above + self._ended(piece, below) + below), place
 
     def _around(self, piece: str, place: int) -> Iterator[str]:
