@@ -4,12 +4,13 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
+from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry, async_mock_service
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed, async_mock_service
 
 from custom_components.home_agent.automations.records import records_of
 from custom_components.home_agent.automations.store import automation_store
@@ -303,6 +304,48 @@ async def test_what_happens_triggers_alone(
     config = await made_of(hass, file, admin, language, said)
     assert config["triggers"] == triggers
     assert config["conditions"] == conditions
+
+
+@pytest.mark.parametrize(("language", "said", "state"), [
+    ("en", "whenever the garage door has been open for one minute, turn on the bed light", "open"),
+    ("de", "immer wenn das Garage Door eine Minute offen steht, schalte Bed Light ein", "open"),
+])  # fmt: skip
+async def test_what_lasts_may_pass_through_other_states_on_its_way(
+    hass: HomeAssistant,
+    file: Path,
+    admin: Context,
+    freezer: FrozenDateTimeFactory,
+    language: str,
+    said: str,
+    state: str,
+) -> None:
+    await set_up(hass)
+    await made_of(hass, file, admin, language, said)
+    for step in ("closed", "opening", state):
+        hass.states.async_set("cover.garage_door", step)
+        await hass.async_block_till_done()
+        freezer.tick(10)
+        async_fire_time_changed(hass)
+    assert hass.states.is_state("light.bed_light", "off")
+    freezer.tick(60)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done()
+    assert hass.states.is_state("light.bed_light", "on")
+
+
+@pytest.mark.parametrize(("language", "said", "data"), [
+    ("en", "every day at 22:44 make the bed light red", {"rgb_color": [255, 0, 0]}),
+    ("de", "jeden Tag um 22:44 Uhr Bed Light grün", {"rgb_color": [0, 128, 0]}),
+])  # fmt: skip
+async def test_a_color_is_a_list_in_the_file(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, data: Row
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    answer = await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
+    assert speech(answer).startswith({"en": "Done", "de": "Erledigt"}[language])
+    [item] = [item for item in await automation_store(hass).async_items() if item.id not in ("hall", "cellar")]
+    assert item.config["actions"] == [{**ON, "data": data}]
 
 
 @pytest.mark.parametrize("are_known", [True, False])

@@ -31,8 +31,12 @@ def triggers_of(watch: Watch, seconds: int = 0) -> tuple[list[Row], list[Row]] |
         return [{"trigger": "numeric_state", "entity_id": _one(watch.entity_ids), **bounds, **lasting}], []
     if watch.attribute or not watch.states:
         return None
-    if watch.negated:
-        change: Row = {"from": _one(watch.states), "not_to": [*watch.states, *_NOWHERE]}
+    if seconds and (watch.negated or len(watch.states) > 1):
+        # Home Assistant waits while the state stays the same one, so each of them, or of the others, begins the time anew
+        to: Row = {"not_to": [*watch.states, *_NOWHERE]} if watch.negated else {"to": [*watch.states]}
+        change: Row = {**to, "not_from": [*_NOWHERE]}
+    elif watch.negated:
+        change = {"from": _one(watch.states), "not_to": [*watch.states, *_NOWHERE]}
     else:
         change = {"to": _one(watch.states), "not_from": [*watch.states, *_NOWHERE]}
     triggers = [{"trigger": "state", "entity_id": _one(watch.entity_ids), **change, **lasting}]

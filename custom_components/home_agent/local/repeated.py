@@ -15,7 +15,9 @@ from homeassistant.components.climate.const import DOMAIN as CLIMATE, INTENT_SET
 from homeassistant.components.notify import DOMAIN as NOTIFY
 from homeassistant.const import ATTR_TEMPERATURE
 from homeassistant.core import DOMAIN as HOMEASSISTANT, HomeAssistant, split_entity_id
+from homeassistant.helpers.json import json_bytes
 from homeassistant.util import dt as dt_util
+from homeassistant.util.json import json_loads_object
 
 from ..automations.of_watches import conditions_of, triggers_of
 from ..automations.store import automation_store
@@ -357,7 +359,7 @@ async def _async_actions(sentence: Sentence, what: Wished, when: When, *, tells_
         if effect.entity_ids:
             action["target"] = {"entity_id": [*effect.entity_ids]}
         if effect.data:
-            action["data"] = dict(effect.data)
+            action["data"] = json_loads_object(json_bytes(dict(effect.data)))  # as the file has it: a color is a list
         last = actions[-1] if actions else {}
         if "target" in action and "target" in last and _same(last, action):
             ids = [*last["target"]["entity_id"], *action["target"]["entity_id"]]
