@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 import json
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,19 @@ async def test_undo_puts_an_update_back_byte_by_byte(hass: HomeAssistant, talk: 
     assert file.read_text() == before
 
 
+async def test_an_undone_update_leaves_nothing_of_one_that_a_person_wrote(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    known = await read(talk, "Hall lamp")
+    await talk.ask(("update_automation", {"id": "hall", "hash": known["hash"], "mode": "restart"}))
+    await talk.say("yes")
+    assert records_of(hass).get("hall") is not None
+    await talk.say("undo that")
+    await talk.say("yes")
+    assert file.read_text() == FILE
+    assert records_of(hass).get("hall") is None
+
+
 async def test_a_deleted_one_comes_back_with_its_comments(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     await talk.ask(("delete_automation", {"id": "Hall lamp"}))
     await talk.say("yes")
@@ -250,6 +264,22 @@ async def test_a_member_proposes_and_an_administrator_makes_it(
     assert (decided, fault) == (1, None)
     assert "Door at night" in file.read_text()
     assert records_of(hass).rows(ProposalStatus.PROPOSED) == []
+
+
+async def test_a_proposal_keeps_the_days_of_its_probation(
+    hass: HomeAssistant, talk: Talk, file: Path, llm_server: LLMServer
+) -> None:
+    other = Talk(hass, llm_server, person(hass, "Anna"))
+    await other.ask(("create_automation", NIGHT | {"probation_days": 2}))
+    [entry] = hass.config_entries.async_entries(DOMAIN)
+    proposals = entry.runtime_data.proposals
+    [(row, text)] = (await proposals.async_waiting("automations_proposed")).values()
+    assert "For 2 days what it would do is only noted" in text
+    assert await proposals.async_decide("automations_proposed", [row], []) == (1, None)
+    [made] = records_of(hass).made_here()
+    assert made.until is not None
+    assert round((made.until - made.made) / timedelta(days=1), 3) == 2
+    assert "enabled: false" in file.read_text()
 
 
 async def test_a_member_may_not_change_what_there_is(hass: HomeAssistant, talk: Talk, llm_server: LLMServer) -> None:

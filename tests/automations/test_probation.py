@@ -8,6 +8,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
@@ -273,6 +274,21 @@ async def test_what_a_person_wrote_meanwhile_stays_when_another_part_is_changed(
     assert now(file)["conditions"] == [LATE]
     assert now(file)["actions"][0]["enabled"] is False
     assert record(hass).is_on_probation
+
+
+async def test_a_change_begins_the_same_number_of_days_anew(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    for _ in range(2):
+        freezer.tick(timedelta(hours=6))
+        item = await automation_store(hass).async_item(record(hass).id)
+        assert item is not None
+        change = {"id": item.id, "hash": item.fingerprint, "description": f"New at {freezer()}"}
+        assert "For 2 days" in await talk.ask(("update_automation", change))
+        await talk.say("yes")
+        until = record(hass).until
+        assert until is not None
+        assert until - dt_util.utcnow() == timedelta(days=2)
 
 
 async def test_what_a_person_wrote_meanwhile_is_what_is_noted(hass: HomeAssistant, talk: Talk, file: Path) -> None:

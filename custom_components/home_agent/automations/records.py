@@ -42,6 +42,8 @@ class AutomationRecord(Proposal):
     """What it would have done on probation: `at`, the calls, and `idle` where a run would have done nothing."""
     noted_before: int = 0
     """How often it would have acted before the runs that are noted still."""
+    probation_days: int = 0
+    """How long its probation is, or will be once it is approved."""
 
     @property
     def is_on_probation(self) -> bool:
@@ -56,7 +58,7 @@ class AutomationRecord(Proposal):
     def let_act(self) -> AutomationRecord:
         """Return it without its probation; one that is doubted for another reason stays so."""
         status = ProposalStatus.APPROVED if self.status is ProposalStatus.TRIED else self.status
-        return replace(self, status=status, until=None, config={}, noted=(), noted_before=0)
+        return replace(self, status=status, until=None, config={}, noted=(), noted_before=0, probation_days=0)
 
 
 class AutomationRecords(Proposed[AutomationRecord]):

@@ -264,7 +264,9 @@ class Rewriting(WantedChange):
             raise ToolRefusal("Nothing would change. Give the parts that are to be replaced.")
         await async_check_name(hass, str(after.get("alias", "")), but=self.id)
         draft = await async_checked(hass, turn, after, self.id, self.trust_events)
-        days = 0 if record is None or record.until is None else max(1, (record.until - record.made).days)
+        days = 0
+        if record is not None and record.until is not None:
+            days = record.probation_days or max(1, (record.until - record.made).days)
         data = {
             "id": self.id,
             "alias": draft.alias,

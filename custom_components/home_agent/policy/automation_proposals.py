@@ -154,7 +154,9 @@ async def _async_in_words(hass: HomeAssistant, row: AutomationRecord) -> str:
         if row.status is ProposalStatus.TRIED:  # how often it would have run is told with what was noted
             said.append(await async_sentence(hass, language, draft, knows=knows))
         else:
-            said += await async_facts(hass, language, draft, None, knows=knows, is_short=False)
+            said += await async_facts(
+                hass, language, draft, None, knows=knows, is_short=False, probation_days=row.probation_days
+            )
     said += await _async_opened(hass, language, row)
     return " ".join(said)
 
@@ -204,7 +206,9 @@ async def _async_call(
 def _approving(record: AutomationRecord) -> ChangeAutomation:
     """Return what makes a proposed automation, or switches one on."""
     if record.status is ProposalStatus.PROPOSED:
-        return ChangeAutomation(Creation(config=record.config, never=record.never, approved=True))
+        return ChangeAutomation(
+            Creation(config=record.config, never=record.never, probation_days=record.probation_days, approved=True)
+        )
     return ChangeAutomation(Switch(service=ENABLE, id=record.id, alias=record.alias, approved=True))
 
 

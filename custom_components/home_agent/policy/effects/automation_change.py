@@ -258,6 +258,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
 
         def keep() -> None:
             if earlier is None:
+                if data.get("is_unknown"):
+                    records.forget(effect.id)
                 return
             known, kept = records.get(effect.id), earlier
             if known is not None and known.until == kept.until and known.config == kept.config:
@@ -369,7 +371,9 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
                 found["text"] = item.text
             if effect.service == DELETE:  # what else stands in the file matters only to put it back
                 found["within"] = item.within
-        if record is not None and not has_code(record.config):
+        if record is None:
+            found["is_unknown"] = True
+        elif not has_code(record.config):
             found["record"] = as_row(record)
         return cast(Before, found)
 
@@ -401,6 +405,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             "enabled": before.get("on", True),
             "expected": None if item is None else item.fingerprint,
             "record": before.get("record"),
+            "is_unknown": bool(before.get("is_unknown")),
         }
         return (AutomationChange(service=RESTORE, data=back),)
 
@@ -556,6 +561,7 @@ def _record_of(effect: AutomationChange, context: Context, status: ProposalStatu
         agent_id=str(data.get("agent_id", "")),
         said=str(data.get("said", "")),
         made=dt_util.utcnow(),
+        probation_days=int(data.get("probation_days") or 0),
         config=dict(cast(Mapping[str, Any], data.get("config") or {})),
         never=tuple(cast(Sequence[Mapping[str, Any]], data.get("never") or ())),
     )

@@ -1,6 +1,7 @@
 """`create_automation`, `update_automation`, `delete_automation`, `enable_automation`, `disable_automation`."""
 
 from abc import abstractmethod
+from math import ceil
 from typing import Any, override
 
 from homeassistant.core import HomeAssistant
@@ -39,7 +40,7 @@ _WIRE: JsonObjectType = {
 
 
 def _days(value: object) -> int:
-    days = int(float(str(value or 0)))
+    days = ceil(float(str(value or 0)))  # half a day is one, not none
     if not 0 <= days <= MOST_DAYS:
         raise probatio.Invalid(f"expected 0 to {MOST_DAYS} days")
     return days
