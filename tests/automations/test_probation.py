@@ -15,7 +15,9 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.automations.store import automation_store
+from custom_components.home_agent.policy.effects.automation_change import ENABLE, AutomationChange, AutomationChangeKind
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import set_up
 from tests.llm_server import LLMServer
@@ -259,6 +261,20 @@ async def test_what_a_person_wrote_after_the_question_is_asked_about_again(
     await talk.say("yes")
     assert record(hass).is_on_probation
     assert now(file)["conditions"] == [LATE]
+
+
+async def test_what_a_person_wrote_after_the_yes_does_not_act_unasked(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    """The text is another one between the look behind the yes and the writing."""
+    kind, known = AutomationChangeKind(), record(hass)
+    effect = AutomationChange(service=ENABLE, data={"id": known.id, "alias": known.alias})
+    judged = await kind.async_read(hass, effect)
+    await rewrite(hass, file, conditions=[LATE])
+    with pytest.raises(ToolError):
+        await kind.async_execute(hass, judged, judged.subjects[0], talk.context)
+    assert now(file)["actions"][0]["enabled"] is False
+    assert record(hass).is_on_probation
 
 
 async def test_what_a_person_wrote_meanwhile_stays_when_another_part_is_changed(
