@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util.yaml import dump, parse_yaml
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
+from custom_components.home_agent.automations.probation import async_record
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.automations.store import automation_store
 from custom_components.home_agent.policy.effects.automation_change import ENABLE, AutomationChange, AutomationChangeKind
@@ -320,6 +322,20 @@ async def test_at_its_end_one_that_a_person_let_act_is_not_asked_about_any_more(
     await rewrite(hass, file, actions=FOLLOWS["actions"])
     assert await waiting(hass) == {}
     assert record(hass).status is ProposalStatus.APPROVED
+
+
+async def test_let_act_and_put_back_it_is_still_on_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """It is looked at while it is written, and Home Assistant cannot load what was written."""
+
+    async def fail(call: ServiceCall) -> None:
+        await async_record(hass, record(hass).id)
+        raise HomeAssistantError("no")
+
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    hass.services.async_register("automation", "reload", fail)
+    await talk.say("yes")
+    assert now(file)["actions"][0]["enabled"] is False
+    assert record(hass).is_on_probation
 
 
 async def test_a_step_that_a_person_adds_acts_and_the_rest_is_still_on_probation(
