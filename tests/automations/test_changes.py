@@ -359,8 +359,9 @@ async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
     hass: HomeAssistant, talk: Talk, file: Path
 ) -> None:
     await make(talk, never=NEVER)
-    await update(talk, conditions=[{**GUARD, "enabled": "{{ false }}"}])
-    assert GUARD in conditions(file)
+    off = {**GUARD, "enabled": False}
+    await update(talk, conditions=[off])
+    assert conditions(file) == [off, GUARD]
     assert never(hass) == NEVER
 
 
