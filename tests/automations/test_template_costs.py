@@ -167,6 +167,12 @@ def test_everyday_templates_are_taken(template: str) -> None:
     check_costs({"conditions": [template]})
 
 
+def test_loops_in_loops_are_not_looked_at_to_the_end() -> None:
+    """Each of them makes the look four times as long, however short they are."""
+    with pytest.raises(ToolRefusal, match="too many steps"):
+        check_costs({"conditions": ["{% for a in [1] %}" * 9 + "{% endfor %}" * 9]})
+
+
 def test_many_templates_count_together() -> None:
     loop = "{% for a in range(300) %}{% for b in range(300) %}{{ a }}{% endfor %}{% endfor %}"
     check_costs({"conditions": [loop]})
