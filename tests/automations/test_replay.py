@@ -383,6 +383,12 @@ async def test_what_happened_to_it_in_fact_is_not_what_its_replayed_runs_make_of
     assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
 
 
+async def test_what_happened_to_it_in_fact_does_not_start_it(hass: HomeAssistant) -> None:
+    past = timeline((5, "automation.x", "off"), (10, DOOR, "on"), automation__x="on")
+    found = await played(hass, past, {"trigger": "state", "entity_id": "automation.x", "to": "off"}, OPENED)
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
+
+
 @pytest.mark.parametrize(
     ("config", "path", "why"),
     [
