@@ -477,6 +477,29 @@ async def test_a_restart_stops_the_scripts_that_it_calls(hass: HomeAssistant) ->
     assert held(found) == [("", "it was still running since 00:50:00 (mode single)")]
 
 
+async def test_the_run_of_a_script_goes_on_when_one_behind_it_is_stopped(hass: HomeAssistant) -> None:
+    """The second run waits for its turn until the third one restarts the script that has called it."""
+    scripts = {
+        "in_turns": {"sequence": [{"delay": "03:00:00"}], "mode": "queued"},
+        "anew": {"sequence": [{"action": "script.in_turns"}], "mode": "restart"},
+    }
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    doors = [
+        (10.0 * number + minute, DOOR, state) for number in range(1, 6) for minute, state in ((0, "on"), (5, "off"))
+    ]
+    past = timeline(*doors[:2], (19, "sensor.a", "2"), *doors[2:6], (39, "sensor.a", "3"), *doors[6:], sensor__a="1")
+    choices = [
+        {
+            "conditions": [{"condition": "state", "entity_id": "sensor.a", "state": state}],
+            "sequence": [{"action": script}],
+        }
+        for state, script in (("1", "script.in_turns"), ("2", "script.anew"))
+    ]
+    actions = [{"choose": choices, "default": [{"delay": "05:00:00"}]}]
+    found = await played(hass, past, actions=actions, mode="parallel", max=3)
+    assert (len(found.runs), held(found)) == (4, [("", "3 runs had not ended (mode parallel)")])
+
+
 async def test_once_it_has_turned_itself_off_it_stays_off(hass: HomeAssistant) -> None:
     gap = PastGap(since=BEGIN + timedelta(minutes=20), until=BEGIN + timedelta(minutes=30))
     past = timeline((10, DOOR, "on"), (40, DOOR, "off"), (50, DOOR, "on"))
