@@ -169,6 +169,9 @@ NO_LOOPS: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
     "a wait on the way": (({"wait_for_trigger": [changes(LIGHT)]}, {"event": "mine"}), {"trigger": hears("mine")}),
     "a condition of the other": (({"event": "guarded"},), {"trigger": hears("mine")}),
     "one that is off": (({"event": "sleeps"},), {"trigger": hears("mine")}),
+    "another that is triggered as its condition wants": (
+        (call("automation.trigger", "automation.guarded", data={"skip_condition": False}),), {"trigger": hears("mine")},
+    ),
     "other data": (({"event": "mine", "event_data": {"a": 1}},), {"trigger": hears("mine", a=2)}),
     "off for a while": (({"delay": 60}, call("light.turn_off", LIGHT)), {"trigger": changes(LIGHT, to="on")}),
     "on once more": ((call("light.turn_on", LIGHT),), {"trigger": changes(LIGHT)}),
