@@ -386,6 +386,17 @@ async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssis
     assert "enabled: false" in file.read_text()
 
 
+async def test_let_act_and_switched_off_by_a_person_it_is_not_put_back_unasked(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "automation.light_follows"}, blocking=True)
+    assert not (await talk.say("undo that")).endswith("?")
+    assert "enabled: false" not in file.read_text()
+    assert hass.states.is_state("automation.light_follows", "off")
+
+
 async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory) -> None:
     for number in range(250):
         idle = {"idle": True} if number % 5 == 0 else {}
