@@ -158,6 +158,28 @@ async def test_many_new_entities_are_one_look(
     assert 0 < looks <= 3
 
 
+async def test_what_is_rewritten_during_a_look_is_seen_at_once(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    await soon(hass, freezer)
+    is_first = True
+
+    async def meanwhile(*given: Any) -> dict[str, str]:
+        nonlocal is_first
+        found = await async_depends(*given)
+        if is_first:
+            is_first = False
+            (file.parent / "scripts.yaml").write_text(OPENS)
+            await hass.services.async_call("script", "reload", blocking=True)
+        return found
+
+    monkeypatch.setattr("custom_components.home_agent.automations.health.async_depends", meanwhile)
+    er.async_get(hass).async_get_or_create("light", "t", "new")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.light_follows", "off")
+
+
 async def test_a_reload_that_changes_nothing_leaves_it_on(
     hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
 ) -> None:
