@@ -408,6 +408,14 @@ async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, 
     assert "200 times; after 0 of the last 160 times" in text
 
 
+async def test_a_run_of_which_nothing_is_known_is_no_idle_one(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    file.write_text(file.read_text() + "- [\n")
+    await trigger(hass)
+    [run] = record(hass).noted
+    assert run["calls"] == []
+    assert "idle" not in run
+
+
 @pytest.mark.parametrize(
     ("step", "is_idle"),
     [
