@@ -478,3 +478,10 @@ async def test_a_condition_that_is_switched_off_is_told(talk: Talk) -> None:
     assert "if Bed Light is on (disabled): turn on Bed Light" in asked
     assert "Its conditions are met right now." not in asked
     assert "Right now this would hold it back" not in asked
+
+
+async def test_a_condition_that_takes_a_while_is_not_said_to_be_met(talk: Talk) -> None:
+    slow = "{% for a in range(300) if is_state('light.bed_light', 'on') %}{{ a }}{% endfor %}"
+    asked = await talk.ask(("create_automation", NIGHT | {"conditions": [slow]}))
+    assert asked.endswith("?")
+    assert "right now" not in asked
