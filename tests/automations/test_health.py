@@ -158,6 +158,16 @@ async def test_many_new_entities_are_one_look(
     assert 0 < looks <= 3
 
 
+async def test_each_change_is_seen_at_once(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    er.async_get(hass).async_get_or_create("light", "t", "new")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.light_follows", "off")
+
+
 async def test_what_is_rewritten_during_a_look_is_seen_at_once(
     hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
