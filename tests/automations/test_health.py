@@ -20,6 +20,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
 from custom_components.home_agent.automations.check import async_depends
+from custom_components.home_agent.automations.probation import async_record
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
@@ -156,6 +157,19 @@ async def test_many_new_entities_are_one_look(
         er.async_get(hass).async_get_or_create("light", "t", f"new {number}")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert 0 < looks <= 3
+
+
+async def test_the_doubt_stays_when_a_person_ends_its_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    found = await make(talk, actions=[{"action": "script.evening"}], probation_days=2)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert record(hass).status is ProposalStatus.DOUBTED
+    file.write_text(file.read_text().replace("    enabled: false\n", ""))
+    known = await async_record(hass, found.id)
+    assert known is not None
+    assert not known.is_on_probation
+    assert known.status is ProposalStatus.DOUBTED
 
 
 async def test_each_change_is_seen_at_once(hass: HomeAssistant, talk: Talk, file: Path) -> None:
