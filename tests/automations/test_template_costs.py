@@ -180,6 +180,13 @@ def test_many_templates_count_together() -> None:
         check_costs({"conditions": [loop] * 9})
 
 
+def test_very_many_short_templates_are_refused() -> None:
+    """Each takes no time, and compiling all of them does."""
+    check_costs({"conditions": ["{{ 1 }}"] * 300})
+    with pytest.raises(ToolRefusal, match="together"):
+        check_costs({"conditions": ["{{ 1 }}"] * 480})
+
+
 async def test_what_takes_a_while_is_not_rendered_for_a_question(hass: HomeAssistant) -> None:
     slow = "{% for a in range(300) %}{% for b in range(300) %}{{ a }}{% endfor %}{% endfor %}"
     assert (
