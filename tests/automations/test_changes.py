@@ -441,9 +441,10 @@ async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, co
     assert file.read_text() == FILE
 
 
-async def test_a_text_of_very_many_values_is_not_read(talk: Talk) -> None:
-    await talk.ask(("create_automation", {"config": "[" + "a, " * 13_000 + "]", "name": "X"}))
-    assert "is too long" in results(talk.server)[-1]
+@pytest.mark.parametrize("config", ["[" + "a, " * 13_000 + "]", "[" * 30 + "a" + "]" * 30], ids=["many", "deep"])
+async def test_a_text_of_very_many_values_or_levels_is_not_read(talk: Talk, config: str) -> None:
+    await talk.ask(("create_automation", {"config": config, "name": "X"}))
+    assert "is too long or nested too deeply" in results(talk.server)[-1]
 
 
 async def test_what_is_back_already_is_told_by_undo_and_not_tried_again(
