@@ -378,6 +378,20 @@ async def test_switched_off_and_undone_it_is_still_on_probation(hass: HomeAssist
     assert len(record(hass).noted) == 1
 
 
+async def test_what_was_noted_meanwhile_stays_when_it_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """A person switches it on for a run, and off again."""
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    automation = {"entity_id": "automation.light_follows"}
+    await hass.services.async_call("automation", "turn_on", automation, blocking=True)
+    await trigger(hass)
+    await hass.services.async_call("automation", "turn_off", automation, blocking=True)
+    assert (await talk.say("undo that")).endswith("?")
+    await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "on")
+    assert len(record(hass).noted) == 1
+
+
 async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     await talk.ask(("disable_automation", {"id": "Light follows"}))
     await talk.say("yes")
