@@ -182,6 +182,20 @@ async def test_each_change_is_seen_at_once(hass: HomeAssistant, talk: Talk, file
     assert hass.states.is_state("automation.light_follows", "off")
 
 
+async def test_one_that_cannot_be_read_does_not_hide_the_next(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """The first one stands in the file twice."""
+    begin = len(file.read_text().removesuffix("# end\n"))
+    await make(talk)
+    again = file.read_text().removesuffix("# end\n")[begin:]
+    await talk.ask(("create_automation", follows(name="Second", actions=[{"action": "script.evening"}])))
+    await talk.say("yes")
+    file.write_text(file.read_text().removesuffix("# end\n") + again)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.second", "off")
+
+
 async def test_what_is_rewritten_during_a_look_is_seen_at_once(
     hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
