@@ -369,6 +369,12 @@ async def test_an_example_does_not_know_when_it_ran_before(hass: HomeAssistant) 
     assert (await played(hass, piece)).not_replayed == ()
 
 
+async def test_a_kept_example_does_not_know_it_either(hass: HomeAssistant) -> None:
+    kept = Timeline.from_dict(hass, timeline((10, DOOR, "on")).as_dict())
+    found = await played(hass, kept, conditions=[COOL])
+    assert found.not_replayed == (("conditions[0]", "when it ran before is not known"),)
+
+
 async def test_what_asks_for_a_name_that_is_not_given_yet_is_named(hass: HomeAssistant) -> None:
     conditions = ["{{ this.attributes.friendly_name == 'x' }}"]
     assert (await played(hass, timeline((10, DOOR, "on")), conditions=conditions)).not_replayed == ()
