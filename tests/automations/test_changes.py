@@ -389,8 +389,9 @@ async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
     hass: HomeAssistant, talk: Talk, file: Path
 ) -> None:
     await make(talk, never=NEVER)
-    await update(talk, conditions=[{**GUARD, "enabled": "{{ false }}"}])
-    assert GUARD in conditions(file)
+    off = {**GUARD, "enabled": False}
+    await update(talk, conditions=[off])
+    assert conditions(file) == [off, GUARD]
     assert never(hass) == NEVER
 
 
@@ -470,6 +471,12 @@ async def test_what_is_no_plain_automation_is_refused(talk: Talk, file: Path, co
     assert file.read_text() == FILE
 
 
+@pytest.mark.parametrize("config", ["[" + "a, " * 13_000 + "]", "[" * 30 + "a" + "]" * 30], ids=["many", "deep"])
+async def test_a_text_of_very_many_values_or_levels_is_not_read(talk: Talk, config: str) -> None:
+    await talk.ask(("create_automation", {"config": config, "name": "X"}))
+    assert "is too long or nested too deeply" in results(talk.server)[-1]
+
+
 async def test_what_is_back_already_is_told_by_undo_and_not_tried_again(
     hass: HomeAssistant, talk: Talk, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -502,3 +509,10 @@ async def test_a_condition_that_is_switched_off_is_told(talk: Talk) -> None:
     assert "if Bed Light is on (disabled): turn on Bed Light" in asked
     assert "Its conditions are met right now." not in asked
     assert "Right now this would hold it back" not in asked
+
+
+async def test_a_condition_that_takes_a_while_is_not_said_to_be_met(talk: Talk) -> None:
+    slow = "{% for a in range(300) if is_state('light.bed_light', 'on') %}{{ a }}{% endfor %}"
+    asked = await talk.ask(("create_automation", NIGHT | {"conditions": [slow]}))
+    assert asked.endswith("?")
+    assert "right now" not in asked

@@ -20,6 +20,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
 from custom_components.home_agent.automations.check import async_depends
+from custom_components.home_agent.automations.probation import async_record
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
@@ -156,6 +157,65 @@ async def test_many_new_entities_are_one_look(
         er.async_get(hass).async_get_or_create("light", "t", f"new {number}")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert 0 < looks <= 3
+
+
+async def test_the_doubt_stays_when_a_person_ends_its_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    found = await make(talk, actions=[{"action": "script.evening"}], probation_days=2)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert record(hass).status is ProposalStatus.DOUBTED
+    file.write_text(file.read_text().replace("    enabled: false\n", ""))
+    known = await async_record(hass, found.id)
+    assert known is not None
+    assert not known.is_on_probation
+    assert known.status is ProposalStatus.DOUBTED
+
+
+async def test_each_change_is_seen_at_once(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    er.async_get(hass).async_get_or_create("light", "t", "new")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.light_follows", "off")
+
+
+async def test_one_that_cannot_be_read_does_not_hide_the_next(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """The first one stands in the file twice."""
+    begin = len(file.read_text().removesuffix("# end\n"))
+    await make(talk)
+    again = file.read_text().removesuffix("# end\n")[begin:]
+    await talk.ask(("create_automation", follows(name="Second", actions=[{"action": "script.evening"}])))
+    await talk.say("yes")
+    file.write_text(file.read_text().removesuffix("# end\n") + again)
+    (file.parent / "scripts.yaml").write_text(OPENS)
+    await hass.services.async_call("script", "reload", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.second", "off")
+
+
+async def test_what_is_rewritten_during_a_look_is_seen_at_once(
+    hass: HomeAssistant, talk: Talk, file: Path, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make(talk, actions=[{"action": "script.evening"}])
+    await soon(hass, freezer)
+    is_first = True
+
+    async def meanwhile(*given: Any) -> dict[str, str]:
+        nonlocal is_first
+        found = await async_depends(*given)
+        if is_first:
+            is_first = False
+            (file.parent / "scripts.yaml").write_text(OPENS)
+            await hass.services.async_call("script", "reload", blocking=True)
+        return found
+
+    monkeypatch.setattr("custom_components.home_agent.automations.health.async_depends", meanwhile)
+    er.async_get(hass).async_get_or_create("light", "t", "new")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert hass.states.is_state("automation.light_follows", "off")
 
 
 async def test_a_reload_that_changes_nothing_leaves_it_on(

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 import pytest
 import yaml  # type: ignore[import-untyped]
@@ -169,6 +170,9 @@ NO_LOOPS: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
     "a wait on the way": (({"wait_for_trigger": [changes(LIGHT)]}, {"event": "mine"}), {"trigger": hears("mine")}),
     "a condition of the other": (({"event": "guarded"},), {"trigger": hears("mine")}),
     "one that is off": (({"event": "sleeps"},), {"trigger": hears("mine")}),
+    "another that is triggered as its condition wants": (
+        (call("automation.trigger", "automation.guarded", data={"skip_condition": False}),), {"trigger": hears("mine")},
+    ),
     "other data": (({"event": "mine", "event_data": {"a": 1}},), {"trigger": hears("mine", a=2)}),
     "off for a while": (({"delay": 60}, call("light.turn_off", LIGHT)), {"trigger": changes(LIGHT, to="on")}),
     "on once more": ((call("light.turn_on", LIGHT),), {"trigger": changes(LIGHT)}),
@@ -230,6 +234,18 @@ async def test_what_ends_is_taken(
     hass: HomeAssistant, actions: tuple[dict[str, Any], ...], more: dict[str, Any]
 ) -> None:
     assert await sentences(hass, *actions, **more) == ""
+
+
+async def test_another_that_waits_by_an_id_of_the_registry_is_known_after_a_rename(hass: HomeAssistant) -> None:
+    entry = er.async_get(hass).async_get(SWITCH)
+    assert entry is not None
+    other = {"id": "other", "alias": "Other", "triggers": [changes(entry.id)], "actions": [{"event": "mine"}]}
+    (Path(hass.config.config_dir) / "configuration.yaml").write_text(yaml.safe_dump({"automation": [other]}))
+    await hass.services.async_call("automation", "reload", blocking=True)
+    assert "without an end" in await sentences(hass, call("switch.toggle", SWITCH), trigger=hears("mine"))
+    er.async_get(hass).async_update_entity(SWITCH, new_entity_id="switch.renamed")
+    await hass.async_block_till_done()
+    assert "without an end" in await sentences(hass, call("switch.toggle", "switch.renamed"), trigger=hears("mine"))
 
 
 async def test_one_that_triggers_itself_by_its_id(hass: HomeAssistant) -> None:

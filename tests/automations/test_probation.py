@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import dump, parse_yaml
@@ -14,9 +15,12 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
+from custom_components.home_agent.automations.probation import async_record
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
 from custom_components.home_agent.automations.store import automation_store
+from custom_components.home_agent.policy.effects.automation_change import ENABLE, AutomationChange, AutomationChangeKind
 from custom_components.home_agent.support.const import DOMAIN
+from custom_components.home_agent.support.errors import ToolError
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import set_up
 from tests.llm_server import LLMServer
@@ -262,6 +266,20 @@ async def test_what_a_person_wrote_after_the_question_is_asked_about_again(
     assert now(file)["conditions"] == [LATE]
 
 
+async def test_what_a_person_wrote_after_the_yes_does_not_act_unasked(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    """The text is another one between the look behind the yes and the writing."""
+    kind, known = AutomationChangeKind(), record(hass)
+    effect = AutomationChange(service=ENABLE, data={"id": known.id, "alias": known.alias})
+    judged = await kind.async_read(hass, effect)
+    await rewrite(hass, file, conditions=[LATE])
+    with pytest.raises(ToolError):
+        await kind.async_execute(hass, judged, judged.subjects[0], talk.context)
+    assert now(file)["actions"][0]["enabled"] is False
+    assert record(hass).is_on_probation
+
+
 async def test_what_a_person_wrote_meanwhile_stays_when_another_part_is_changed(
     hass: HomeAssistant, talk: Talk, file: Path
 ) -> None:
@@ -322,6 +340,20 @@ async def test_at_its_end_one_that_a_person_let_act_is_not_asked_about_any_more(
     assert record(hass).status is ProposalStatus.APPROVED
 
 
+async def test_let_act_and_put_back_it_is_still_on_probation(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """It is looked at while it is written, and Home Assistant cannot load what was written."""
+
+    async def fail(call: ServiceCall) -> None:
+        await async_record(hass, record(hass).id)
+        raise HomeAssistantError("no")
+
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    hass.services.async_register("automation", "reload", fail)
+    await talk.say("yes")
+    assert now(file)["actions"][0]["enabled"] is False
+    assert record(hass).is_on_probation
+
+
 async def test_a_step_that_a_person_adds_acts_and_the_rest_is_still_on_probation(
     hass: HomeAssistant, talk: Talk, file: Path
 ) -> None:
@@ -362,12 +394,37 @@ async def test_switched_off_and_undone_it_is_still_on_probation(hass: HomeAssist
     assert len(record(hass).noted) == 1
 
 
+async def test_what_was_noted_meanwhile_stays_when_it_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    """A person switches it on for a run, and off again."""
+    await talk.ask(("disable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    automation = {"entity_id": "automation.light_follows"}
+    await hass.services.async_call("automation", "turn_on", automation, blocking=True)
+    await trigger(hass)
+    await hass.services.async_call("automation", "turn_off", automation, blocking=True)
+    assert (await talk.say("undo that")).endswith("?")
+    await talk.say("yes")
+    assert hass.states.is_state("automation.light_follows", "on")
+    assert len(record(hass).noted) == 1
+
+
 async def test_switched_off_and_on_by_a_person_nothing_is_undone(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     await talk.ask(("disable_automation", {"id": "Light follows"}))
     await talk.say("yes")
     await hass.services.async_call("automation", "turn_on", {"entity_id": "automation.light_follows"}, blocking=True)
     assert "already back" in await talk.say("undo that")
     assert "enabled: false" in file.read_text()
+
+
+async def test_let_act_and_switched_off_by_a_person_it_is_not_put_back_unasked(
+    hass: HomeAssistant, talk: Talk, file: Path
+) -> None:
+    await talk.ask(("enable_automation", {"id": "Light follows"}))
+    await talk.say("yes")
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "automation.light_follows"}, blocking=True)
+    assert not (await talk.say("undo that")).endswith("?")
+    assert "enabled: false" not in file.read_text()
+    assert hass.states.is_state("automation.light_follows", "off")
 
 
 async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory) -> None:
@@ -379,6 +436,14 @@ async def test_at_its_end_all_runs_are_counted(hass: HomeAssistant, talk: Talk, 
     await past_its_end(hass, freezer)
     [(_, text)] = (await waiting(hass)).values()
     assert "200 times; after 0 of the last 160 times" in text
+
+
+async def test_a_run_of_which_nothing_is_known_is_no_idle_one(hass: HomeAssistant, talk: Talk, file: Path) -> None:
+    file.write_text(file.read_text() + "- [\n")
+    await trigger(hass)
+    [run] = record(hass).noted
+    assert run["calls"] == []
+    assert "idle" not in run
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,12 @@ async def test_an_example_does_not_know_when_it_ran_before(hass: HomeAssistant) 
     assert (await played(hass, piece)).not_replayed == ()
 
 
+async def test_a_kept_example_does_not_know_it_either(hass: HomeAssistant) -> None:
+    kept = Timeline.from_dict(hass, timeline((10, DOOR, "on")).as_dict())
+    found = await played(hass, kept, conditions=[COOL])
+    assert found.not_replayed == (("conditions[0]", "when it ran before is not known"),)
+
+
 async def test_what_asks_for_a_name_that_is_not_given_yet_is_named(hass: HomeAssistant) -> None:
     conditions = ["{{ this.attributes.friendly_name == 'x' }}"]
     assert (await played(hass, timeline((10, DOOR, "on")), conditions=conditions)).not_replayed == ()
@@ -380,6 +386,12 @@ async def test_what_happened_to_it_in_fact_is_not_what_its_replayed_runs_make_of
     past = timeline((5, "automation.x", "off"), (10, DOOR, "on"), automation__x="on")
     condition = {"condition": "state", "entity_id": "automation.x", "state": "on"}
     found = await played(hass, past, conditions=[condition])
+    assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
+
+
+async def test_what_happened_to_it_in_fact_does_not_start_it(hass: HomeAssistant) -> None:
+    past = timeline((5, "automation.x", "off"), (10, DOOR, "on"), automation__x="on")
+    found = await played(hass, past, {"trigger": "state", "entity_id": "automation.x", "to": "off"}, OPENED)
     assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10)]
 
 
@@ -469,6 +481,29 @@ async def test_a_restart_stops_the_scripts_that_it_calls(hass: HomeAssistant) ->
     found = await played(hass, replace(past, gaps=(gap,)), actions=[{"action": "script.slow"}])
     assert [run.at for run in found.runs] == [BEGIN + timedelta(minutes=10), BEGIN + timedelta(minutes=50)]
     assert held(found) == [("", "it was still running since 00:50:00 (mode single)")]
+
+
+async def test_the_run_of_a_script_goes_on_when_one_behind_it_is_stopped(hass: HomeAssistant) -> None:
+    """The second run waits for its turn until the third one restarts the script that has called it."""
+    scripts = {
+        "in_turns": {"sequence": [{"delay": "03:00:00"}], "mode": "queued"},
+        "anew": {"sequence": [{"action": "script.in_turns"}], "mode": "restart"},
+    }
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    doors = [
+        (10.0 * number + minute, DOOR, state) for number in range(1, 6) for minute, state in ((0, "on"), (5, "off"))
+    ]
+    past = timeline(*doors[:2], (19, "sensor.a", "2"), *doors[2:6], (39, "sensor.a", "3"), *doors[6:], sensor__a="1")
+    choices = [
+        {
+            "conditions": [{"condition": "state", "entity_id": "sensor.a", "state": state}],
+            "sequence": [{"action": script}],
+        }
+        for state, script in (("1", "script.in_turns"), ("2", "script.anew"))
+    ]
+    actions = [{"choose": choices, "default": [{"delay": "05:00:00"}]}]
+    found = await played(hass, past, actions=actions, mode="parallel", max=3)
+    assert (len(found.runs), held(found)) == (4, [("", "3 runs had not ended (mode parallel)")])
 
 
 async def test_once_it_has_turned_itself_off_it_stays_off(hass: HomeAssistant) -> None:

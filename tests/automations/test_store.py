@@ -21,7 +21,7 @@ from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
 from custom_components.home_agent.automations import store as store_module
 from custom_components.home_agent.automations.store import AutomationStore, WrittenAutomation, automation_store
-from custom_components.home_agent.support.errors import ToolError
+from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 
 HALL = """\
 # The lamp of the hall
@@ -345,6 +345,14 @@ async def test_not_as_it_was_read(
 ) -> None:
     assert (await refusal(put(store, GARAGE, automation_id, expected=expected))).translation_key == key
     assert file.read_text() == FILE
+
+
+async def test_a_name_that_is_in_the_file_and_not_loaded_yet_is_taken(store: AutomationStore, file: Path) -> None:
+    written = FILE + CELLAR.replace("id: cellar", "id: late").replace("alias: Cellar", "alias: Garage AT night")
+    file.write_text(written)
+    with pytest.raises(ToolRefusal, match="called 'Garage at night' already"):
+        await put(store)
+    assert file.read_text() == written
 
 
 async def test_an_id_of_another_file_is_taken(hass: HomeAssistant, folder: Path, file: Path) -> None:

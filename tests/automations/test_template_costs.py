@@ -167,11 +167,24 @@ def test_everyday_templates_are_taken(template: str) -> None:
     check_costs({"conditions": [template]})
 
 
+def test_loops_in_loops_are_not_looked_at_to_the_end() -> None:
+    """Each of them makes the look four times as long, however short they are."""
+    with pytest.raises(ToolRefusal, match="too many steps"):
+        check_costs({"conditions": ["{% for a in [1] %}" * 9 + "{% endfor %}" * 9]})
+
+
 def test_many_templates_count_together() -> None:
     loop = "{% for a in range(300) %}{% for b in range(300) %}{{ a }}{% endfor %}{% endfor %}"
     check_costs({"conditions": [loop]})
     with pytest.raises(ToolRefusal, match="together"):
         check_costs({"conditions": [loop] * 9})
+
+
+def test_very_many_short_templates_are_refused() -> None:
+    """Each takes no time, and compiling all of them does."""
+    check_costs({"conditions": ["{{ 1 }}"] * 300})
+    with pytest.raises(ToolRefusal, match="together"):
+        check_costs({"conditions": ["{{ 1 }}"] * 480})
 
 
 async def test_what_takes_a_while_is_not_rendered_for_a_question(hass: HomeAssistant) -> None:

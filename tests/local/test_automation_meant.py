@@ -147,6 +147,26 @@ async def test_it_keeps_what_else_was_said(hass: HomeAssistant, file: Path, admi
     assert len(config["conditions"]) == 1
 
 
+async def test_one_that_was_undone_elsewhere_is_not_meant(hass: HomeAssistant, file: Path, admin: Context) -> None:
+    await set_up(hass)
+    asked = await say(hass, SAID["en"], context=Context(user_id=admin.user_id))
+    await say(hass, "yes", asked.conversation_id, context=Context(user_id=admin.user_id))
+    await talk(hass, admin, "en", "undo that", "yes")
+    assert await made(hass) == []
+    answer = await say(hass, "cancel that", asked.conversation_id, context=Context(user_id=admin.user_id))
+    assert "bed light" not in speech(answer)
+
+
+async def test_what_another_person_says_is_not_said_of_it(
+    hass: HomeAssistant, file: Path, admin: Context, alice: Context
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, SAID["en"], context=Context(user_id=admin.user_id))
+    answer = await say(hass, "make it half past seven", asked.conversation_id, context=Context(user_id=alice.user_id))
+    assert answer.conversation_id == asked.conversation_id
+    assert "bed light" not in speech(answer)
+
+
 async def test_one_without_a_time_takes_none(hass: HomeAssistant, file: Path, admin: Context) -> None:
     await set_up(hass)
     await talk(hass, admin, "en", WAITS["en"])
