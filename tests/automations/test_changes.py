@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
 from homeassistant.util.yaml import dump, parse_yaml
 import pytest
@@ -393,6 +394,26 @@ async def test_what_must_never_be_stays_where_nothing_is_said_of_it(
     await update(talk, conditions=[off])
     assert conditions(file) == [off, GUARD]
     assert never(hass) == NEVER
+
+
+async def test_on_probation_it_is_kept_on_the_disk_before_it_is_in_the_file(
+    hass: HomeAssistant, talk: Talk, file: Path, hass_storage: dict[str, Any]
+) -> None:
+    """The power may go in between: one that nothing is kept of would be on probation for ever."""
+    seen: list[bool] = []
+
+    async def fail(_call: ServiceCall) -> None:
+        assert "Door at night" in file.read_text()
+        seen.append("Door at night" in json.dumps(hass_storage.get("home_agent.automations")))
+        raise HomeAssistantError("No")
+
+    hass.services.async_register("automation", "reload", fail)
+    await talk.ask(("create_automation", NIGHT | {"probation_days": 3}))
+    assert records_of(hass).rows() == []
+    await talk.say("yes")
+    assert seen[0]
+    assert file.read_text() == FILE
+    assert records_of(hass).made_here() == []
 
 
 @pytest.mark.parametrize("place", ["async_depends", "async_put"])

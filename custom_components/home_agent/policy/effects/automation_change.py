@@ -313,18 +313,38 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         enabled = effect.service == CREATE or _is_on(hass, effect.id)
         until = dt_util.utcnow() + timedelta(days=days) if days else None
         records, depends = records_of(hass), await async_depends(hass, draft)
+        is_ahead = bool(days) and effect.service == CREATE
 
-        def keep() -> None:
+        def keep(kept: Mapping[str, str]) -> None:
             record = _record_of(effect, context, ProposalStatus.APPROVED)
             if (known := records.get(effect.id)) is not None and known.status is not ProposalStatus.PROPOSED:
                 record = replace(record, made=known.made, said=known.said or record.said)
-            kept = dict(config) if days else {}
-            now = {**depends, **async_reached(hass, draft)}
-            records.put(replace(record, depends=now, until=until, config=kept, fingerprint=draft.fingerprint))
+            asked = dict(config) if days else {}
+            records.put(replace(record, depends=kept, until=until, config=asked, fingerprint=draft.fingerprint))
 
-        await automation_store(hass).async_put(
-            effect.id, written, expected=effect.data.get("expected"), enabled=enabled, then=keep
-        )
+        def done() -> None:
+            nonlocal is_ahead
+            is_ahead = False
+            keep({**depends, **async_reached(hass, draft)})
+
+        earlier = records.get(effect.id)
+        if is_ahead:  # if the power goes in between, it would be there without a record, and do nothing for ever
+            keep(depends)
+            await records.async_flush()
+        try:
+            await automation_store(hass).async_put(
+                effect.id,
+                written,
+                expected=effect.data.get("expected"),
+                enabled=enabled,
+                then=done,
+            )
+        except BaseException:
+            if is_ahead:
+                records.forget(effect.id)
+                if earlier is not None:
+                    records.put(earlier)
+            raise
 
     @override
     def is_so(self, hass: HomeAssistant, effect: AutomationChange, subject: str) -> bool | None:
