@@ -692,12 +692,20 @@ async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditi
         "when Hallway Light is no longer on (but not to off)", id="not to",
     ),
     pytest.param(
+        {"trigger": "state", "entity_id": "person.ben", "from": "home", "not_to": ["home", "unavailable", "unknown"]},
+        "when person.ben is no longer home", id="leaves",
+    ),
+    pytest.param(
+        {"trigger": "state", "entity_id": "person.ben", "not_from": ["unavailable"], "not_to": ["home", "unavailable", "unknown"]},
+        "when person.ben changes to anything but home", id="anywhere else",
+    ),
+    pytest.param(
         {"trigger": "state", "entity_id": "light.hall", "to": "on", "not_from": "unavailable"},
         "when Hallway Light turns on", id="not from what is no state",
     ),
     pytest.param(
         {"trigger": "state", "entity_id": "sensor.washer", "to": "Finished", "not_from": ["Finished", "Paused"]},
-        "when sensor.washer changes to “Finished” (but not from “Finished” or “Paused”)", id="not from",
+        "when sensor.washer changes to “Finished” (but not from “Paused”)", id="not from",
     ),
     pytest.param(
         {"trigger": "state", "entity_id": "light.hall", "not_to": ["on", "off"], "not_from": "on"},

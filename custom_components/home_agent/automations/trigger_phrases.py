@@ -158,6 +158,7 @@ def _verb(phrases: Narrator, entity_ids: list[Any], state: object) -> str:
 async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     names, ids = await async_names(phrases, part), listed(part.get(ATTR_ENTITY_ID))
     to, before = listed(part.get("to")), listed(part.get("from"))
+    others = [state for state in listed(part.get("not_to")) if state not in (*before, *_NO_STATES)]
     about = [] if part.get("attribute") else ids
     if ids == [HOME] and to == ["0"] and not part.get("attribute"):
         told = await phrases.text("automation_word_nobody_left")
@@ -173,19 +174,18 @@ async def _async_state(phrases: Narrator, part: AutomationPart) -> str:
     elif to:
         told = await phrases.text("automation_word_becomes", names=names, state=await phrases.states(about, to))
     elif before or part.get("not_to"):
-        was = await phrases.states(about, before or part.get("not_to"))
+        was = await phrases.states(about, before or others or part.get("not_to"))
         told = await phrases.text(
             "automation_word_no_longer" if before else "automation_word_becomes_other", names=names, state=was
         )
     else:
         told = await phrases.text("automation_word_changes", names=names)
-    if set(listed(part.get("not_from"))).difference(to, _NO_STATES):  # people take none of these for a change
-        state = await phrases.states(about, part["not_from"])
+    # People take what is so already, or is no state, for no change
+    if earlier := [state for state in listed(part.get("not_from")) if state not in (*to, *_NO_STATES)]:
+        state = await phrases.states(about, earlier)
         told = await phrases.text("automation_word_not_from", what=told, state=state)
-    if before and part.get("not_to"):
-        told = await phrases.text(
-            "automation_word_not_to", what=told, state=await phrases.states(about, part["not_to"])
-        )
+    if before and others:
+        told = await phrases.text("automation_word_not_to", what=told, state=await phrases.states(about, others))
     return await _async_stays(phrases, told, part)
 
 
