@@ -1,13 +1,14 @@
 """Automations that were made here are looked after: broken, silent, unlike their proof, or with a script that was rewritten."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.helpers import (
     area_registry as ar,
     entity_registry as er,
@@ -15,13 +16,16 @@ from homeassistant.helpers import (
     issue_registry as ir,
     label_registry as lr,
 )
+from homeassistant.util import dt as dt_util
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
 from custom_components.home_agent.automations.check import async_depends
 from custom_components.home_agent.automations.probation import async_record
+from custom_components.home_agent.automations.recorded import PastChange
 from custom_components.home_agent.automations.records import AutomationRecord, records_of
+from custom_components.home_agent.automations.timeline import Timeline
 from custom_components.home_agent.support.const import DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
 from tests.house import set_up
@@ -265,6 +269,54 @@ async def test_it_is_proved_with_what_was_recorded(
     await make(talk)
     await soon(hass, freezer)
     assert {example["runs"] for example in record(hass).examples} == {True}
+
+
+async def test_a_sensor_that_bounces_makes_it_no_other_than_it_was_proved(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    """What is held back 0.9 s after a run is not that run."""
+    for entity_id, state, passed in (
+        (LIGHT, "off", 60), (SWITCH, "off", 60), (SWITCH, "on", 0.3), (LIGHT, "on", 0.3), (SWITCH, "off", 0.3),
+        (SWITCH, "on", 300),
+    ):  # fmt: skip
+        domain, _, _ = entity_id.partition(".")
+        await hass.services.async_call(domain, f"turn_{state}", {"entity_id": entity_id}, blocking=True)
+        freezer.tick(passed)
+    await async_wait_recording_done(hass)
+    found = await make(talk, conditions=[{"condition": "state", "entity_id": LIGHT, "state": "off"}])
+    await soon(hass, freezer)
+    assert [example["runs"] for example in record(hass).examples] == [True, False]
+    await hass.services.async_call("automation", "reload", blocking=True)
+    await soon(hass, freezer)
+    assert issue(hass, f"automation_unsafe_{found.id}") is None
+
+
+async def test_what_held_it_back_is_missed_beside_a_run(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    at = dt_util.utcnow()
+    timeline = Timeline(
+        since=at - timedelta(minutes=5),
+        until=at + timedelta(minutes=1),
+        entity_ids=frozenset({SWITCH}),
+        start={SWITCH: State(SWITCH, "off")},
+        changes=tuple(
+            PastChange(at=at + timedelta(seconds=after), entity_id=SWITCH, state=State(SWITCH, state))
+            for after, state in ((0, "on"), (0.5, "off"), (0.9, "on"))
+        ),
+    ).as_dict()
+    found = await make(talk)
+    examples = tuple(
+        {"at": (at + timedelta(seconds=after)).isoformat(), "runs": runs, "timeline": timeline}
+        for after, runs in ((0, True), (0.9, False))
+    )
+    records_of(hass).put(replace(found, examples=examples))
+    await hass.services.async_call("automation", "reload", blocking=True)
+    await soon(hass, freezer)
+    told = issue(hass, f"automation_unsafe_{found.id}")
+    assert told is not None
+    assert told.translation_placeholders is not None
+    assert "held back" in told.translation_placeholders["reason"]
 
 
 async def test_it_is_undone_after_it_was_looked_at(

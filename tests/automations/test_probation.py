@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.recorder.db_schema import RecorderRuns
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.recorder import get_instance, session_scope
 from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import dump, parse_yaml
 import pytest
@@ -139,6 +141,49 @@ async def test_the_opposite_done_by_hand_counts_against_it(
     assert "against" not in second
     [(_, text)] = (await waiting(hass)).values()
     assert "2 times; after 1 of these" in text
+
+
+@pytest.mark.parametrize("before", ["unavailable", "unknown", None, "off", "another run"])
+async def test_a_state_that_a_restart_writes_again_does_not_count_against_it(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory, before: str | None
+) -> None:
+    hass.states.async_set(LIGHT, "off" if before == "off" else "on")
+    await trigger(hass)
+    freezer.tick(timedelta(minutes=3))
+    match before:
+        case "another run":
+            await async_wait_recording_done(hass)
+            await get_instance(hass).async_add_executor_job(started_again, hass)
+        case "unavailable" | "unknown":
+            hass.states.async_set(LIGHT, before)
+        case _:
+            hass.states.async_remove(LIGHT)
+    freezer.tick(timedelta(minutes=1))
+    hass.states.async_set(LIGHT, "off")
+    await past_its_end(hass, freezer)
+    [run] = record(hass).noted
+    assert "against" not in run
+
+
+def started_again(hass: HomeAssistant) -> None:
+    """Write down that Home Assistant started now."""
+    now = dt_util.utcnow()
+    with session_scope(hass=hass) as session:
+        session.add(RecorderRuns(start=now, created=now))
+
+
+async def test_a_switch_on_the_wall_after_a_restart_counts_against_it(
+    hass: HomeAssistant, talk: Talk, freezer: FrozenDateTimeFactory
+) -> None:
+    await trigger(hass)
+    await async_wait_recording_done(hass)
+    await get_instance(hass).async_add_executor_job(started_again, hass)
+    for state in ("unavailable", "on", "off"):
+        freezer.tick(timedelta(minutes=1))
+        hass.states.async_set(LIGHT, state)
+    await past_its_end(hass, freezer)
+    [run] = record(hass).noted
+    assert run["against"] == [LIGHT]
 
 
 async def test_the_opposite_of_its_only_run_is_told(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from homeassistant.components.automation import EVENT_AUTOMATION_TRIGGERED
@@ -34,6 +35,7 @@ from ..support.errors import where_of
 from ..turn.proposal import ProposalStatus
 from .draft import async_draft, ordered
 from .dry_run import async_dry_run
+from .recorded import starts_of
 from .records import AutomationRecord, AutomationRecords, records_of
 from .store import automation_store
 
@@ -193,13 +195,16 @@ class Probation:
         }
         if at is None or not wanted or "recorder" not in self._hass.config.components:
             return run
-        states: Mapping[str, list[Any]] = await get_instance(self._hass).async_add_executor_job(
-            _states, self._hass, at, [*wanted]
-        )
+        ask = get_instance(self._hass).async_add_executor_job
+        states: Mapping[str, list[Any]] = await ask(_states, self._hass, at, [*wanted])
+        starts = await ask(starts_of, self._hass, at, at + AFTER)
         against = [
             entity_id
             for entity_id, goal in wanted.items()
-            if any(_is_opposite(state, at, goal) for state in states.get(entity_id, ()))
+            if any(
+                _is_opposite(state, before, at, goal) and not any(_is_between(begin, before, state) for begin in starts)
+                for before, state in pairwise(states.get(entity_id, ()))
+            )
         ]
         return {**run, "against": against} if against else run
 
@@ -211,18 +216,24 @@ def _goal(action: str, entity_id: str) -> frozenset[str] | None:
     return (goal.one_of | goal.under_way) if goal is not None and goal.one_of else None
 
 
-def _is_opposite(state: State, at: datetime, goal: frozenset[str]) -> bool:
-    """Return whether a state was reached after a point in time and is not what was wanted."""
-    return state.last_changed > at and state.state not in goal and state.state not in _NOWHERE
+def _is_opposite(state: State, before: State, at: datetime, goal: frozenset[str]) -> bool:
+    """Return whether a state was reached after a point in time, from another known one, and is not what was wanted."""
+    is_known = all(one.state and one.state not in _NOWHERE for one in (before, state))
+    return is_known and state.state != before.state and state.last_changed > at and state.state not in goal
+
+
+def _is_between(begin: datetime, before: State, state: State) -> bool:
+    """Return whether Home Assistant started between two states: the second one is written by that start."""
+    return before.last_updated < begin <= state.last_updated
 
 
 def _states(hass: HomeAssistant, at: datetime, entity_ids: list[str]) -> Mapping[str, list[State]]:
     found: Any = history.get_significant_states(
         hass,
-        at,
+        at + timedelta(microseconds=1),  # a state of that very moment is the first one
         at + AFTER,
         entity_ids,
-        include_start_time_state=False,
+        include_start_time_state=True,
         significant_changes_only=False,
         no_attributes=True,
     )

@@ -443,6 +443,20 @@ def _gaps(hass: HomeAssistant, since: datetime, until: datetime, events: Sequenc
     return list(_between(runs, since, [event.at for event in events if event.event_type == _STARTED]))
 
 
+def starts_of(hass: HomeAssistant, since: datetime, until: datetime) -> list[datetime]:
+    """Return when Home Assistant started; none where the database is laid out in another way. For the recorder's executor."""
+    try:
+        from homeassistant.components.recorder.db_schema import RecorderRuns
+        from sqlalchemy import select
+
+        query = select(RecorderRuns.start).where(RecorderRuns.start > since, RecorderRuns.start <= until)
+        with session_scope(hass=hass, read_only=True) as session:
+            return [_aware(begin) for begin in session.execute(query).scalars()]
+    except ImportError, AttributeError:
+        _LOGGER.debug("Runs cannot be read from this recorder")
+        return []
+
+
 def _between(runs: Sequence[Any], since: datetime, started: Sequence[datetime]) -> Iterator[PastGap]:
     """Yield the time between two runs, up to the moment when the second was ready."""
     for number, (begin, end) in enumerate(runs):

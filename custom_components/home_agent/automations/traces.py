@@ -11,6 +11,7 @@ from homeassistant.components.trace.util import async_get_trace, async_list_trac
 from homeassistant.const import STATE_OFF, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.entity_component import DATA_INSTANCES
 from homeassistant.helpers.recorder import get_instance
 from homeassistant.util import dt as dt_util
@@ -22,6 +23,7 @@ from .draft import AutomationDraft
 from .dry_run import shown_data
 from .near import Near
 from .recorded import moments_of
+from .records import AutomationRecord
 from .replay import Replay, async_replay
 from .timeline import Timeline
 from .watched import async_entities, event_types_of
@@ -31,6 +33,8 @@ MAX_TRACES = 10
 _AROUND = timedelta(minutes=30)
 """How far from the moment that was asked about something is looked for."""
 _LAST_DAYS = timedelta(days=2)
+_MAKING = timedelta(minutes=5)
+"""How much later than its entity an automation is kept as made: one that is older was only rewritten here."""
 _HELD = {
     "failed_single": "it was still running (mode single)",
     "failed_max_runs": "as many runs as its mode allows had not ended",
@@ -57,28 +61,70 @@ async def async_why_not(
     draft: AutomationDraft | None,
     at: datetime | None,
     *,
+    record: AutomationRecord | None = None,
     tells_states: bool = True,
 ) -> list[str]:
     """Return why an automation did not run, at a moment or lately, the likeliest reason first.
 
-    Without `tells_states` only what its own state says: the rest tells of the states that it looks at.
+    `record` is what is kept of it, if it was made here. Without `tells_states` only what its own state and its record say: the
+    rest tells of the states that it looks at.
     """
-    found = [*_of_state(hass, entity_id)]
-    if at is not None:
-        found += await _async_was_off(hass, entity_id, at)
+    is_noted = record is not None and record.is_on_probation
     since = at - _AROUND if at is not None else dt_util.utcnow() - _LAST_DAYS
     until = min(at + _AROUND, dt_util.utcnow()) if at is not None else dt_util.utcnow()
+    made = made_at(hass, entity_id, record)
+    found = [*_of_state(hass, entity_id, is_noted=is_noted), *_of_record(record, made, since, at)]
+    if at is not None and (made is None or made <= at):
+        found += await _async_was_off(hass, entity_id, at)
     if not tells_states:
         draft = None
     if draft is not None and draft.id is not None:
-        found += [one async for one in _async_of_traces(hass, draft.id, since, until)]
-    if draft is not None:
-        found += await _async_of_replay(hass, draft, since, until, at)
+        found += [one async for one in _async_of_traces(hass, draft.id, since, until, is_noted=is_noted)]
+    if made is not None:
+        since = max(since, made)
+    if draft is not None and since < until:
+        found += await _async_of_replay(hass, draft, since, until, at, is_noted=is_noted)
     ordered = sorted(found, key=lambda one: -one.weight)
     return [*dict.fromkeys(one.sentence for one in ordered)][:MAX_FINDINGS]
 
 
-def _of_state(hass: HomeAssistant, entity_id: str) -> Iterator[TraceFinding]:
+def made_at(hass: HomeAssistant, entity_id: str, record: AutomationRecord | None) -> datetime | None:
+    """Return when an automation was made here; None if it was there before, or that is not known."""
+    if record is None:
+        return None
+    entry = er.async_get(hass).async_get(entity_id)
+    is_older = entry is not None and entry.created_at < record.made - _MAKING
+    return None if is_older else record.made
+
+
+def told_probation(record: AutomationRecord) -> str:
+    """Return that an automation is on probation, as a sentence; "" if it is not."""
+    if record.until is None:
+        return ""
+    if record.until <= dt_util.utcnow():
+        return (
+            f"Its probation ended at {_local(record.until)}: "
+            "until an administrator decides on it, its actions are only noted, not done."
+        )
+    return f"It is on probation until {_local(record.until)}: its actions are only noted, not done."
+
+
+def told_made(made: datetime) -> str:
+    """Return when an automation was made, as a sentence."""
+    return f"It was made at {_local(made)}: before that it could not run."
+
+
+def _of_record(
+    record: AutomationRecord | None, made: datetime | None, since: datetime, at: datetime | None
+) -> Iterator[TraceFinding]:
+    """Yield what its record says."""
+    if made is not None and made > since:
+        yield TraceFinding(weight=99 if at is not None and at < made else 15, sentence=told_made(made))
+    if record is not None and (told := told_probation(record)):
+        yield TraceFinding(weight=97, sentence=told)
+
+
+def _of_state(hass: HomeAssistant, entity_id: str, *, is_noted: bool) -> Iterator[TraceFinding]:
     """Yield what its state says."""
     state = hass.states.get(entity_id)
     if state is None:
@@ -98,9 +144,11 @@ def _of_state(hass: HomeAssistant, entity_id: str) -> Iterator[TraceFinding]:
         yield TraceFinding(weight=95, sentence=f"It is off now, since {since}.")
     last = state.attributes.get("last_triggered")
     if isinstance(last, datetime):
-        yield TraceFinding(weight=1, sentence=f"It ran last at {_local(last)}.")
+        became = "was triggered" if is_noted else "ran"
+        yield TraceFinding(weight=1, sentence=f"It {became} last at {_local(last)}.")
     elif state.state not in (STATE_UNAVAILABLE, STATE_OFF):
-        yield TraceFinding(weight=1, sentence="It has never run, as far as Home Assistant knows.")
+        became = "been triggered" if is_noted else "run"
+        yield TraceFinding(weight=1, sentence=f"It has never {became}, as far as Home Assistant knows.")
 
 
 async def _async_was_off(hass: HomeAssistant, entity_id: str, at: datetime) -> list[TraceFinding]:
@@ -125,7 +173,7 @@ async def async_traces(hass: HomeAssistant, automation_id: str) -> Sequence[Mapp
 
 
 async def _async_of_traces(
-    hass: HomeAssistant, automation_id: str, since: datetime, until: datetime
+    hass: HomeAssistant, automation_id: str, since: datetime, until: datetime, *, is_noted: bool
 ) -> AsyncIterator[TraceFinding]:
     """Yield what the traces of a time say."""
     traces = [trace for trace in await async_traces(hass, automation_id) if since <= _started(trace) <= until]
@@ -151,7 +199,8 @@ async def _async_of_traces(
             )
             yield TraceFinding(weight=85 - number, sentence=f"{at}: it was triggered, but {_HELD[outcome]}{step}.")
         elif outcome == "finished":
-            yield TraceFinding(weight=30 - number, sentence=f"{at}: it did run, to its end.")
+            became = "it was triggered, and its actions were only noted" if is_noted else "it did run, to its end"
+            yield TraceFinding(weight=30 - number, sentence=f"{at}: {became}.")
 
 
 def _steps(trace: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -182,20 +231,50 @@ def _result_of(trace: Mapping[str, Any], path: str) -> str:
 
 
 async def _async_of_replay(
-    hass: HomeAssistant, draft: AutomationDraft, since: datetime, until: datetime, at: datetime | None
+    hass: HomeAssistant,
+    draft: AutomationDraft,
+    since: datetime,
+    until: datetime,
+    at: datetime | None,
+    *,
+    is_noted: bool,
 ) -> list[TraceFinding]:
-    """Return what a replay of a time says."""
+    """Return what a replay of a time says, since all that it looks at is recorded."""
+    begin = max(since, history_begin(hass) or since)
+    if begin >= until:
+        return [TraceFinding(weight=96, sentence=_told_history(begin))]
+    entities = async_entities(hass, draft)
     try:
-        timeline = await Timeline.async_recorded(
-            hass, async_entities(hass, draft), since, until, event_types=event_types_of(draft)
-        )
-        found = await async_replay(hass, draft, timeline)
+        timeline = await Timeline.async_recorded(hass, entities, begin, until, event_types=event_types_of(draft))
+        if not (timeline.start or timeline.changes or timeline.events):
+            later = (await Timeline.async_recorded(hass, entities, until, dt_util.utcnow())).since_known()
+            if later.since > until:  # what it looks at is newer
+                return [TraceFinding(weight=96, sentence=_told_history(later.since))]
+        found = await async_replay(hass, draft, timeline.since_known())
     except (HomeAssistantError, probatio.Invalid) as err:
         return [TraceFinding(weight=5, sentence=f"It could not be replayed: {plain_text(str(err))[:200]}")]
-    return [*_findings(found, at)]
+    told = [*_findings(found, at, is_noted=is_noted)]
+    if found.since > since:
+        weight = 8 if found.held or found.runs else 56
+        if at is not None and at < found.since:
+            weight = 96
+        told.append(TraceFinding(weight=weight, sentence=_told_history(found.since)))
+    return told
 
 
-def _findings(found: Replay, at: datetime | None) -> Iterator[TraceFinding]:
+def history_begin(hass: HomeAssistant) -> datetime | None:
+    """Return since when anything is recorded; None if nothing is."""
+    if "recorder" not in hass.config.components:
+        return None
+    oldest = get_instance(hass).states_manager.oldest_ts
+    return dt_util.utc_from_timestamp(oldest) if oldest is not None else None
+
+
+def _told_history(begin: datetime) -> str:
+    return f"There is a history that can be replayed since {_local(begin)} only: what came before is not known."
+
+
+def _findings(found: Replay, at: datetime | None, *, is_noted: bool) -> Iterator[TraceFinding]:
     def distance(moment: datetime) -> float:
         return abs((moment - at).total_seconds()) if at is not None else -moment.timestamp()
 
@@ -205,10 +284,11 @@ def _findings(found: Replay, at: datetime | None) -> Iterator[TraceFinding]:
             weight=80 - number,
             sentence=f"{_local(held.at)}: its trigger came ({held.trigger}), but {where}{held.because}.",
         )
+    became = "its actions were to be noted" if is_noted else "it should have run"
     for number, run in enumerate(sorted(found.runs, key=lambda one: distance(one.at))[:2]):
         yield TraceFinding(
             weight=40 - number,
-            sentence=f"{_local(run.at)}: by its triggers and conditions it should have run ({run.trigger}).",
+            sentence=f"{_local(run.at)}: by its triggers and conditions {became} ({run.trigger}).",
         )
     if not found.held and not found.runs:
         yield TraceFinding(
@@ -245,14 +325,11 @@ async def async_statistics(
     """Return how often an automation ran in the last days, and how its last runs ended."""
     now = dt_util.utcnow()
     moments: Sequence[datetime] | None = None
-    reached: datetime | None = None
     if "recorder" in hass.config.components:
         instance = get_instance(hass)
         moments = await instance.async_add_executor_job(
             partial(moments_of, hass, "automation_triggered", entity_id, now - timedelta(days=max(days)))
         )
-        oldest = instance.states_manager.oldest_ts
-        reached = dt_util.utc_from_timestamp(oldest) if oldest is not None else None
     traces = await async_traces(hass, automation_id) if automation_id else ()
     ended = Counter(
         "not_triggered" if trace.get("not_triggered") else str(trace.get("script_execution") or trace.get("state"))
@@ -264,7 +341,7 @@ async def async_statistics(
             count: None if moments is None else sum(moment > now - timedelta(days=count) for moment in moments)
             for count in days
         },
-        reached_back=reached,
+        reached_back=history_begin(hass),
         traces=dict(ended),
         last_error=plain_text(errors[0])[:300] if errors else "",
     )

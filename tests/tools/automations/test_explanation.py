@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
@@ -15,8 +16,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
 
+from custom_components.home_agent.automations.records import AutomationRecord, records_of
+from custom_components.home_agent.home.states import local_time
 from custom_components.home_agent.support.errors import ToolError, ToolRefusal
 from custom_components.home_agent.tools.automations.explanation import GetAutomationStats, WhyDidItNotRun, moment_of
+from custom_components.home_agent.turn.proposal import ProposalStatus
 from custom_components.home_agent.turn.turn import Turn
 from tests.entities import Put
 
@@ -153,10 +157,110 @@ async def test_how_often_it_was_held_back(hass: HomeAssistant, turn: Turn, freez
     await opened(hass, freezer)
     found = await stats(hass, turn)
     assert found["runs"]["last_7_days"] == 0
-    assert found["by_replay_of_7_days"] == {
-        "would_have_run": 0, "held_back": 1, "because": ["light.a was 'off', not 'on'"],
-    }  # fmt: skip
+    told = found["by_replay_of_7_days"]
+    assert (told["would_have_run"], told["held_back"]) == (0, 1)
+    assert told["because"] == ["light.a was 'off', not 'on'"]
     assert found["traces"] == {"failed_conditions": 1}
+
+
+def made(hass: HomeAssistant, **kept: Any) -> AutomationRecord:
+    """Keep that the automation was made now."""
+    record = AutomationRecord(
+        id="night",
+        status=ProposalStatus.APPROVED,
+        user_id=None,
+        alias="Night",
+        agent_id="",
+        said="",
+        made=dt_util.utcnow(),
+        config=CONFIG,
+        **kept,
+    )
+    records_of(hass).put(record)
+    return record
+
+
+@pytest.mark.parametrize(("days", "told"), [(2, "It is on probation until "), (-1, "Its probation ended at ")])
+async def test_on_probation_its_actions_are_only_noted(
+    hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory, days: int, told: str
+) -> None:
+    await automation(hass, conditions=[], actions=[{"event": "acted", "enabled": False}])
+    made(hass, until=dt_util.utcnow() + timedelta(days=days), noted=({"at": dt_util.utcnow().isoformat()},))
+    await opened(hass, freezer)
+    first, *others = await why(hass, turn)
+    assert first.startswith(told)
+    assert first.endswith("its actions are only noted, not done.")
+    assert any(one.endswith("it was triggered, and its actions were only noted.") for one in others)
+    assert any("its actions were to be noted" in one for one in others)
+    assert not any(" ran " in one or "did run" in one or "should have run" in one for one in others)
+    found = await stats(hass, turn)
+    assert found["probation"] == first
+    assert found["would_have_acted"] == 1
+
+
+async def test_before_it_was_made_it_should_not_have_run(
+    hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory
+) -> None:
+    await opened(hass, freezer)
+    before = dt_util.now()
+    freezer.tick(timedelta(minutes=5))
+    await automation(hass, conditions=[])
+    record = made(hass)
+    told = f"It was made at {dt_util.now():%Y-%m-%d %H:%M:%S}: before that it could not run."
+    freezer.tick(timedelta(hours=1))
+    assert (await why(hass, turn, when=before.isoformat()))[0] == told
+    for found in (await why(hass, turn), await why(hass, turn, when=before.isoformat())):
+        assert told in found
+        assert not any("should have run" in one for one in found)
+    counted = await stats(hass, turn)
+    assert counted["by_replay_of_7_days"] == {
+        "would_have_run": 0, "held_back": 0, "because": [], "since": local_time(record.made),
+    }  # fmt: skip
+    assert told in counted["note"]
+    await opened(hass, freezer)
+    assert any("should have run" in one for one in await why(hass, turn))
+    assert (await stats(hass, turn))["by_replay_of_7_days"]["would_have_run"] == 1
+
+
+async def test_one_that_was_only_rewritten_here_was_there_before(
+    hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory
+) -> None:
+    await automation(hass, conditions=[])
+    await opened(hass, freezer)
+    freezer.tick(timedelta(hours=1))
+    made(hass)
+    found = await why(hass, turn)
+    assert any("should have run" in one for one in found)
+    assert not any("It was made" in one for one in found)
+
+
+async def test_of_a_time_without_history_nothing_is_said(
+    hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory
+) -> None:
+    await automation(hass, conditions=[])
+    await opened(hass, freezer)
+    for hours in (2, 0.25):
+        told = await why(hass, turn, when=(dt_util.now() - timedelta(hours=hours)).isoformat())
+        assert told[0].startswith("There is a history that can be replayed since ")
+        assert not any("None of its triggers" in one for one in told)
+    found = await why(hass, turn)
+    assert any("There is a history" in one for one in found)
+
+
+async def test_of_a_time_before_what_it_looks_at_was_there_nothing_is_said(
+    hass: HomeAssistant, turn: Turn, freezer: FrozenDateTimeFactory
+) -> None:
+    await automation(hass, triggers=[{"trigger": "state", "entity_id": "binary_sensor.new"}], conditions=[])
+    await opened(hass, freezer)
+    then = dt_util.now()
+    freezer.tick(timedelta(hours=2))
+    hass.states.async_set("binary_sensor.new", "off")
+    async_expose_entity(hass, "conversation", "binary_sensor.new", True)
+    since = f"{dt_util.now():%Y-%m-%d %H:%M:%S}"
+    await opened(hass, freezer)
+    told = await why(hass, turn, when=then.isoformat())
+    assert told[0] == f"There is a history that can be replayed since {since} only: what came before is not known."
+    assert not any("None of its triggers" in one for one in told)
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ import probatio
 
 from ...automations.draft import AutomationDraft, async_draft
 from ...automations.known import SecretNames
+from ...automations.probation import async_record
+from ...automations.records import AutomationRecord, records_of
 from ...automations.replay import async_replay
 from ...automations.timeline import Timeline
-from ...automations.traces import async_statistics, async_why_not
+from ...automations.traces import async_statistics, async_why_not, history_begin, made_at, told_made, told_probation
 from ...automations.watched import async_entities, event_types_of
 from ...home.exposure import may_tell
 from ...home.parameters import read_duration
@@ -25,6 +27,7 @@ from ...home.states import json_safe, local_time
 from ...policy.tool import HomeAgentTool
 from ...support.errors import ToolError, ToolRefusal
 from ...turn.plan import ActionClass, Plan
+from ...turn.proposal import ProposalStatus
 from ...turn.turn import Turn
 from ..arguments import LenientSchema
 from .known import Identified, async_identified, hides, shown
@@ -104,6 +107,16 @@ async def _async_draft(hass: HomeAssistant, known: Identified) -> AutomationDraf
         return None
 
 
+async def _async_record(hass: HomeAssistant, known: Identified) -> AutomationRecord | None:
+    """Return what is kept of an automation that was made here, None of others and of what was only proposed."""
+    try:
+        record = await async_record(hass, known.id)
+    except ToolError:  # its file cannot be read
+        record = records_of(hass).get(known.id)
+    is_made = record is not None and record.status not in (ProposalStatus.PROPOSED, ProposalStatus.DECLINED)
+    return record if is_made else None
+
+
 def _is_known(hass: HomeAssistant, turn: Turn, known: Identified, draft: AutomationDraft) -> bool:
     """Return whether who speaks may know all that an automation looks at: else why it ran or not would tell of the rest."""
     looked_at = async_entities(hass, draft)
@@ -139,7 +152,8 @@ class WhyDidItNotRun(_AboutAutomation):
             raise ToolRefusal("That moment has not come yet.")
         draft = await _async_draft(hass, known)
         is_told = draft is not None and _is_known(hass, turn, known, draft)
-        findings = await async_why_not(hass, _entity_id(hass, known), draft, at, tells_states=is_told)
+        record = await _async_record(hass, known)
+        findings = await async_why_not(hass, _entity_id(hass, known), draft, at, record=record, tells_states=is_told)
         if draft is not None and not is_told:
             findings = [*findings, UNTOLD]
         hide = await _async_hiding(hass)
@@ -179,27 +193,41 @@ class GetAutomationStats(_AboutAutomation):
         if found.last_error and not hides(hass, turn, known.config):
             hide = await _async_hiding(hass)
             result["last_error"] = json_safe(shown(hass, turn, hide(found.last_error)))
-        if found.reached_back is not None and found.reached_back > dt_util.utcnow() - timedelta(days=max(found.runs)):
-            result["note"] = f"Recorded since {local_time(found.reached_back)} only."
-        return result | await self._async_held(hass, known, turn)
+        record = await _async_record(hass, known)
+        if record is not None and (told := told_probation(record)):
+            result |= {"probation": told, "would_have_acted": record.noted_before + record.acted}
+        begin = dt_util.utcnow() - timedelta(days=max(found.runs))
+        notes: list[str] = []
+        if found.reached_back is not None and found.reached_back > begin:
+            notes.append(f"Recorded since {local_time(found.reached_back)} only.")
+        if (made := made_at(hass, entity_id, record)) is not None and made > begin:
+            notes.append(told_made(made))
+        if notes:
+            result["note"] = " ".join(notes)
+        return result | await self._async_held(hass, known, turn, made)
 
-    async def _async_held(self, hass: HomeAssistant, known: Identified, turn: Turn) -> JsonObjectType:
-        """Return what a replay says of the last week; nothing where there is none."""
+    async def _async_held(
+        self, hass: HomeAssistant, known: Identified, turn: Turn, made: datetime | None
+    ) -> JsonObjectType:
+        """Return what a replay says of the last week, since the automation was made; nothing where there is none."""
         if (draft := await _async_draft(hass, known)) is None or not _is_known(hass, turn, known, draft):
             return {}
         now = dt_util.utcnow()
+        week = now - _WEEK
+        begin = max(week, made or week, history_begin(hass) or week)
         try:
             timeline = await Timeline.async_recorded(
-                hass, async_entities(hass, draft), now - _WEEK, now, event_types=event_types_of(draft)
+                hass, async_entities(hass, draft), begin, now, event_types=event_types_of(draft)
             )
-            replay = await async_replay(hass, draft, timeline)
+            replay = await async_replay(hass, draft, timeline.since_known())
         except HomeAssistantError:
             return {}
         reasons = dict.fromkeys(shown(hass, turn, held.because) for held in replay.held)
-        return {
-            "by_replay_of_7_days": {
-                "would_have_run": len(replay.runs),
-                "held_back": len(replay.held),
-                "because": [json_safe(reason) for reason in [*reasons][:3]],
-            }
+        told: JsonObjectType = {
+            "would_have_run": len(replay.runs),
+            "held_back": len(replay.held),
+            "because": [json_safe(reason) for reason in [*reasons][:3]],
         }
+        if replay.since > week:
+            told["since"] = local_time(replay.since)
+        return {"by_replay_of_7_days": told}

@@ -13,6 +13,7 @@ from ...automations.known import Known
 from ...automations.probation import acting, async_record
 from ...automations.records import records_of
 from ...automations.store import automation_store
+from ...home.states import local_time
 from ...policy.effects.automation_change import link_to
 from ...policy.tool import HomeAgentTool
 from ...support.encoding import dump
@@ -143,7 +144,7 @@ class GetAutomation(HomeAgentTool):
             if record.is_on_probation:
                 result |= {
                     "would_have_acted": record.noted_before + record.acted,
-                    "probation_ends": record.until.isoformat() if record.until else None,
+                    "probation_ends": local_time(record.until) if record.until else None,
                 }
                 result["config"] = _plain(shown(hass, turn, acting(record, config)))
         return result
