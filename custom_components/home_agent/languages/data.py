@@ -423,6 +423,7 @@ class LanguageData:
     courtesies: Sequence[str] = ()
     confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asks_back: Sequence[str] = ()
+    beside_no: Sequence[str] = ()
     wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)
