@@ -170,6 +170,54 @@ async def test_a1_claims_without_an_act_are_not_believed(
     assert set(note_of_request(llm_server, 1)) in ({"note"}, {"note", "states"})
 
 
+MAKE = "create an automation that turns on the bed light every evening"
+
+
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("en", MAKE, "The automation was created."),
+    ("en", MAKE, "The automation has been created and is now active."),
+    ("en", MAKE, "Your new automation is on."),
+    ("en", MAKE, "I've created the automation, it turns on the bed light when the sun sets."),
+    ("en", "change the automation Old one", "The automation was updated."),
+    ("en", "delete the automation Old one", "I deleted the automation."),
+    ("en", "delete the automation Old one", "The automation Old one has been deleted."),
+    ("en", "switch off the automation Old one", "I've switched off the automation Old one."),
+    ("en", "yes", "The automation Old one has been disabled."),
+    ("de", "erstelle eine Automation, die jeden Abend Bed Light einschaltet", "Die Automation wurde erstellt und ist aktiv."),
+    ("de", "erstelle eine Automation, die jeden Abend Bed Light einschaltet", "Die Automatisierung ist angelegt."),
+])  # fmt: skip
+async def test_what_became_of_no_automation_is_not_believed(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    hass.states.async_set("automation.old_one", "on", {"friendly_name": "Old one"})
+    await set_up(hass, llm_server, profile={"local_first": False})
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
+    await hass.async_block_till_done()
+    llm_server.plan(text(answer), text("OK?"))
+    assert speech(await say(hass, words, language=language)) == "OK?"
+
+
+@pytest.mark.parametrize(("words", "answer"), [
+    ("which automations are there?", "The automation Old one is on."),
+    ("did you delete the automation Old one?", "The automation Old one has been deleted."),
+    ("list my automations", "The automation Old one is on, the automation Bed light is off."),
+    ("switch on the automation Old one", "The automation Old one is already on."),
+    ("delete the automation Old one", "I can delete the automation Old one if you want."),
+    ("delete the automation Old one", "Shall I delete the automation Old one?"),
+    ("delete the automation Old one", "The automation Old one could not be deleted."),
+    ("delete the automation Old one", "There is no automation of that name."),
+])  # fmt: skip
+async def test_what_is_so_of_an_automation_takes_one_request(
+    hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str
+) -> None:
+    hass.states.async_set("automation.old_one", "on", {"friendly_name": "Old one"})
+    async_expose_entity(hass, ASSISTANT, "automation.old_one", should_expose=True)
+    await set_up(hass, llm_server, profile={"local_first": False})
+    llm_server.plan(text(answer))
+    assert speech(await say(hass, words)) == answer
+    assert len(llm_server.requests) == 1
+
+
 def note_of_request(server: LLMServer, number: int) -> dict[str, Any]:
     """Return the note at the end of a request."""
     content = server.requests[number].body["messages"][-1]["content"]

@@ -310,6 +310,14 @@ async def test_on_probation_its_actions_are_switched_off(hass: HomeAssistant, ta
     assert "enabled: false" not in file.read_text()
 
 
+async def test_on_probation_for_one_day_it_says_one_day(talk: Talk) -> None:
+    asked = await talk.ask(("create_automation", NIGHT | {"probation_days": 1}))
+    assert "For one day what it would do is only noted" in asked
+    assert "on probation for one day: what" in await talk.say("yes")
+    await talk.ask(words="What did you make")
+    assert "On probation for 1 day: its" in "\n".join(results(talk.server))
+
+
 async def test_what_must_never_be_is_a_condition(hass: HomeAssistant, talk: Talk, file: Path) -> None:
     never = [{"condition": "state", "entity_id": "switch.decorative_lights", "state": "on"}]
     await make(talk, never=never)

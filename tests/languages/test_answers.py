@@ -55,6 +55,43 @@ def test_no(text: str, language: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "language"), [
+    ("actually no", "en"), ("no, actually", "en"), ("um, no", "en"), ("no wait", "en"), ("hmm no", "en"),
+    ("oh no", "en"), ("well, no", "en"), ("actually, don't", "en"), ("no, sorry", "en"),
+    ("on second thought, no", "en"), ("I think not", "en"), ("I'd rather not", "en"), ("no, I changed my mind", "en"),
+    ("uh, actually no, wait", "en"), ("yes, actually no", "en"), ("let's not", "en"), ("er no thanks", "en"),
+    ("eigentlich nein", "de"), ("ach nein", "de"), ("doch nicht", "de"), ("nein, doch nicht", "de"),
+    ("ähm, nein", "de"), ("hm, nein", "de"), ("oh nein", "de"), ("nein, eigentlich nicht", "de"),
+    ("eigentlich doch nicht", "de"), ("nein, warte", "de"), ("na ja, nein", "de"), ("ach, lieber nicht", "de"),
+    ("oder nein", "de"), ("nein, ich hab es mir anders überlegt", "de"), ("ja, ach nein", "de"), ("en fait non", "fr"),
+    ("euh, non", "fr"), ("non, en fait", "fr"), ("ah non", "fr"), ("finalement non", "fr"), ("non, attends", "fr"),
+    ("oh non", "fr"), ("non, pardon", "fr"), ("ben non", "fr"), ("eigenlijk niet", "nl"), ("eigenlijk nee", "nl"),
+    ("uh, nee", "nl"), ("nee, toch niet", "nl"), ("toch maar niet", "nl"), ("ach nee", "nl"), ("oh nee", "nl"),
+    ("nee, wacht", "nl"), ("bij nader inzien niet", "nl"), ("en realidad no", "es"), ("no, en realidad", "es"),
+    ("eh, no", "es"), ("no, espera", "es"), ("ay no", "es"), ("pues no", "es"), ("mejor que no", "es"),
+    ("creo que no", "es"), ("bueno, no", "es"), ("in realtà no", "it"), ("no, in realtà", "it"), ("ehm, no", "it"),
+    ("no, aspetta", "it"), ("ah no", "it"), ("anzi no", "it"), ("ma no", "it"), ("beh, no", "it"),
+    ("penso di no", "it"), ("właściwie nie", "pl"), ("nie, właściwie", "pl"), ("yyy, nie", "pl"), ("nie, czekaj", "pl"),
+    ("ach nie", "pl"), ("jednak nie", "pl"), ("o nie", "pl"), ("chyba nie", "pl"), ("w sumie nie", "pl"),
+])  # fmt: skip
+@pytest.mark.parametrize("about", ["", "unlock"])
+def test_a_no_with_words_beside_it(text: str, language: str, about: str) -> None:
+    assert read_answer(text, language, about=about).kind is ReplyKind.NO
+
+
+@pytest.mark.parametrize(("text", "language"), [
+    ("no, the bed light", "en"), ("actually the bed light", "en"), ("actually yes", "en"), ("um, yes", "en"),
+    ("yes, well", "en"), ("actually", "en"), ("no, the other one", "en"), ("nein, das Bettlicht", "de"),
+    ("eigentlich ja", "de"), ("eigentlich", "de"), ("doch", "de"), ("ja also", "de"), ("non, la cuisine", "fr"),
+    ("en fait oui", "fr"), ("nee, de keuken", "nl"), ("eigenlijk wel", "nl"), ("no, la cocina", "es"),
+    ("creo que sí", "es"), ("no, la cucina", "it"), ("credo di sì", "it"), ("nie, kuchnia", "pl"), ("chyba tak", "pl"),
+   
+])  # fmt: skip
+def test_words_beside_a_no_are_no_answer(text: str, language: str) -> None:
+    assert read_answer(text, language).kind is ReplyKind.OTHER
+    assert read_answer(text, language, about="unlock", name="front door").kind is not ReplyKind.YES
+
+
+@pytest.mark.parametrize(("text", "language"), [
     ("yes and turn on the light", "en"), ("yes but not the kitchen door", "en"), ("is it locked?", "en"),
     ("please", "en"), ("yesterday", "en"), ("", "en"), ("...", "en"), ("no, the other one", "en"),
     ("ja aber nur das Licht", "de"),

@@ -98,6 +98,85 @@ NO_CLAIMS = {
 }  # fmt: skip
 
 
+BECAME_OF_AUTOMATIONS = {
+    "en": [
+        "The automation was updated.", "I deleted the automation.", "The automation has been created and is now active.",
+        "Your new automation is on.", "I've switched off the automation Old one.", "The automation Old one has been deleted.",
+        "I've removed the automation.", "I updated the automation.", "Your automation has been set up and will turn on the light when you come home.",
+        "I've created an automation that turns on the light when you come home.", "I've set the automation up for you.",
+        "I've turned the automation off.", "The automation Old one has now been disabled.", "The automation is gone.",
+        "The automation has been successfully deleted.", "Automation created.", "Done! Your automation was saved.",
+    ],
+    "de": [
+        "Die Automation wurde erstellt und ist aktiv.", "Die Automatisierung ist angelegt.", "Ich habe die Automation gelöscht.",
+        "Die Automation Alt habe ich gelöscht.", "Ich habe eine Automation erstellt, die das Licht einschaltet, wenn du kommst.",
+        "Die Automatisierung wurde geändert.", "Die Automation ist jetzt deaktiviert.", "Deine neue Automation ist aktiv.",
+        "Die Automatisierung „Flur“ ist gelöscht.", "Automation angelegt.", "Ich habe die Automation Alt ausgeschaltet.",
+    ],
+    "fr": [
+        "L'automatisation a été créée et est active.", "J'ai supprimé l'automatisation.", "L'automatisation est créée.",
+        "Votre nouvelle automatisation est active.", "L'automatisation Vieux a été désactivée.", "Automatisation créée.",
+    ],
+    "nl": [
+        "De automatisering is aangemaakt en is actief.", "Ik heb de automatisering verwijderd.", "De automatisering werd bijgewerkt.",
+        "Je nieuwe automatisering staat aan.", "Ik heb de automatisering Oud uitgeschakeld.",
+    ],
+    "es": [
+        "La automatización ha sido creada y está activa.", "He eliminado la automatización.", "Eliminé la automatización.",
+        "La automatización se ha actualizado.", "La automatización está creada.", "Tu nueva automatización está activa.",
+        "He desactivado la automatización Vieja.",
+    ],
+    "it": [
+        "L'automazione è stata creata ed è attiva.", "Ho eliminato l'automazione.", "L'automazione è stata aggiornata.", "L'automazione è creata.",
+        "La tua nuova automazione è attiva.", "Ho disattivato l'automazione Vecchia.",
+    ],
+    "pl": [
+        "Automatyzacja została utworzona i jest aktywna.", "Usunąłem automatyzację.", "Automatyzacja jest utworzona.",
+        "Twoja nowa automatyzacja jest aktywna.", "Wyłączyłam automatyzację Stara.", "Automatyzacja została zmieniona.",
+    ],
+}  # fmt: skip
+NOTHING_BECAME_OF_AUTOMATIONS = {
+    "en": [
+        "The automation Hall light is on.", "The automation Hall light is off.", "The automation is enabled.", "I can create an automation for you.",
+        "Once the automation has been created, it runs every day.", "If I deleted the automation, the light would stay on.",
+        "I could not create the automation.", "The automation has not been deleted.", "No automation was created.",
+        "The automation was created yesterday.", "The automation was last changed by Anna.", "The automation was updated at 8 on Monday.",
+        "I've made a draft of the automation.", "You have three automations: Hall light is on, Old one is off.",
+        "The automation is set up to turn on the light at nine.", "The automation will be deleted.", "Shall I delete the automation?",
+        "Do you want the automation to be deleted?", "I found the automation Hall light.",
+        "I need your confirmation before the automation is deleted.", "The automation was triggered by the hall sensor.",
+        "This automation turns on the light.", "To have the automation changed, say so.",
+    ],
+    "de": [
+        "Die Automation Flurlicht ist an.", "Die Automation Flurlicht ist aktiviert.", "Ich kann eine Automation anlegen.",
+        "Die Automation wurde nicht gelöscht.", "Die Automation wurde gestern erstellt.", "Die Automation wurde von Anna angelegt.",
+        "Ich habe einen Vorschlag für eine Automation erstellt.", "Sobald die Automation erstellt ist, läuft sie jeden Tag.",
+        "Wenn die Automation gelöscht wurde, bleibt das Licht an.", "Ich habe keine Automation gefunden.", "Soll ich die Automation löschen?",
+        "Die Automation kann gelöscht werden.", "Die Automation wird erst nach deiner Bestätigung erstellt.",
+    ],
+    "fr": [
+        "L'automatisation Couloir est active.", "Je peux créer une automatisation.", "L'automatisation n'a pas été supprimée.",
+        "L'automatisation a été créée hier.", "J'ai préparé une proposition d'automatisation.", "Dois-je supprimer l'automatisation ?",
+    ],
+    "nl": [
+        "De automatisering Gang is aan.", "De automatisering Gang is uitgeschakeld.", "Ik kan een automatisering maken.",
+        "De automatisering is niet verwijderd.", "De automatisering is gisteren gemaakt.", "Zal ik de automatisering verwijderen?",
+    ],
+    "es": [
+        "La automatización Pasillo está activa.", "Puedo crear una automatización.", "La automatización no ha sido eliminada.",
+        "La automatización fue creada ayer.", "¿Elimino la automatización?",
+    ],
+    "it": [
+        "L'automazione Corridoio è attiva.", "L'automazione Corridoio è disattivata.", "Posso creare un'automazione.",
+        "L'automazione non è stata eliminata.", "L'automazione è stata creata ieri.", "Elimino l'automazione?",
+    ],
+    "pl": [
+        "Automatyzacja Korytarz jest włączona.", "Mogę utworzyć automatyzację.", "Automatyzacja nie została usunięta.",
+        "Automatyzacja została utworzona wczoraj.", "Usunąć automatyzację?",
+    ],
+}  # fmt: skip
+
+
 def claims_action(answer: str, language: str) -> bool:
     return any(told.acts for told in told_in(answer, language))
 
@@ -109,6 +188,20 @@ def test_claims(language: str, answer: str) -> None:
 
 @pytest.mark.parametrize(("language", "answer"), [(code, text) for code, texts in NO_CLAIMS.items() for text in texts])
 def test_no_claims(language: str, answer: str) -> None:
+    assert not claims_action(answer, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"), [(code, text) for code, texts in BECAME_OF_AUTOMATIONS.items() for text in texts]
+)
+def test_what_became_of_an_automation(language: str, answer: str) -> None:
+    assert any(told.acts and told.shown_by is not None for told in told_in(answer, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"), [(code, text) for code, texts in NOTHING_BECAME_OF_AUTOMATIONS.items() for text in texts]
+)
+def test_nothing_became_of_an_automation(language: str, answer: str) -> None:
     assert not claims_action(answer, language)
 
 
@@ -220,6 +313,7 @@ LONG = 100_000
 KINDS = [
     "a", " ", "\n", ".", "“", '"', "«", "„", "「", "`", "```", "*", "1", "1.", "1,", "7:", "%", "a ", "i have ", "ich habe ", "j'ai ", "is ",
     "turned the ", "turned ", "switched on ", "light is on. ", "?", "開", "已", "。", ", ", "and ", "thanks ", "\u0301", "ışık ", "не ",
+    "the automation ", "i have changed automation ", "new automation is ", "ich habe die automation ", "j'ai créé l'automatisation ",
     "jeg har ", "chiuso con ", "zamknięte ", "i've turned on the light, ", "(", "\\", "🙂", "\x00", "\u200b", "ß", "ﬁ",
 ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Every data file of a language keeps the schema, and says what the code counts on."""
 
+from itertools import chain
 import json
 from pathlib import Path
 import re
@@ -72,14 +73,15 @@ def test_yes_and_no_are_known_in_each_language_of_home_assistant(language: str) 
 @pytest.mark.parametrize("code", CODES)
 def test_named_parts_exist(code: str) -> None:
     claims = data_of(code).claims
-    named = set(re.findall(r"<(\w+)>", " ".join((*claims.said, *claims.done))))
+    named = set(re.findall(r"<(\w+)>", " ".join((*claims.said, *claims.done, *chain(*claims.automations.values())))))
     assert named == claims.parts.keys()
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_patterns_are_written_in_lower_case(code: str) -> None:
     words = data_of(code)
-    patterns = (*words.claims.said, *words.claims.done, *words.claims.denials, *words.claims.earlier)
+    claims = words.claims
+    patterns = (*claims.said, *claims.done, *claims.denials, *claims.earlier, *chain(*claims.automations.values()))
     plain = [re.sub(r"\\[A-Z]", "", pattern) for pattern in patterns]
     assert plain == [pattern.casefold() for pattern in plain]
 

@@ -60,7 +60,7 @@ class ClaimCheck:
         if not told:
             return await self._async_untold(answer)
         wrong: dict[str, str] = {}
-        unproven = acts = any_true = False
+        unproven = unshown = acts = any_true = False
         for item in told:
             verdicts = await self._async_verdicts(item)
             any_true = any_true or any(verdicts.values())
@@ -72,9 +72,10 @@ class ClaimCheck:
                 wrong |= {key: state.state if state is not None else "" for key, state in states.items()}
             elif not record.acted and not any(verdicts.values()):
                 unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
+                unshown = unshown or item.shown_by == frozenset()
         if not record.acted and (wrong or unproven) and await self._async_asks():
             command = await self._async_recognised()
-            if (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
+            if unshown or (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
         if wrong:
             return Untrue(nothing_done=False, states=wrong)
@@ -115,6 +116,8 @@ class ClaimCheck:
         things = await self._async_named(told.text)
         if not things and (told.acts or told.states or told.numbers) and await self._async_asks():
             things = await self._async_named(self.turn.text)
+        if told.shown_by is not None:
+            things = [entity_id for entity_id in things if entity_id.partition(".")[0] in told.shown_by]
         asked_for = set(claims.numbers_in(self.turn.text))
         numbers = [*told.numbers, *(value for value in told.plain_numbers if value in asked_for)]
         if numbers and not (told.acts or not asked_for.isdisjoint(numbers) or await self._async_recognised()):

@@ -61,7 +61,8 @@ async def async_facts(
     if len(conflicts) > MAX_TOLD:
         said.append(f"{await async_more(hass, language, [], len(conflicts) - MAX_TOLD)}.")
     if probation_days:
-        said.append(await async_text(hass, language, "automation_will_be_noted", days=str(probation_days)))
+        key = "automation_will_be_noted" if probation_days > 1 else "automation_will_be_noted_for_one_day"
+        said.append(await async_text(hass, language, key, days=str(probation_days)))
     return [sentence for sentence in said if sentence]
 
 

@@ -34,6 +34,7 @@ _A_RUN = 3  # characters of a clause in a script without spaces
 _A_WORD = 4  # letters of a word that says something
 _FORM = 0.8  # likeness of two forms of a word
 _BOTH = 2  # the language and English
+_SHOWN_BY = {"made": frozenset[str](), "switched": frozenset({"automation"})}
 _PART_NAME = re.compile(r"<(\w+)>")
 _NOTHING = re.compile(r"(?!)")
 _CLOCK = re.compile(
@@ -55,11 +56,15 @@ class Told:
     """Degrees and percents; empty where it only denies."""
     plain_numbers: tuple[float, ...]
     """All others."""
+    shown_by: frozenset[str] | None = None
+    """The domains whose states can show that it is true; None for all, none where an automation was made or deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Claims:
     said: Sequence[re.Pattern[str]]
+    automations: Sequence[tuple[frozenset[str], re.Pattern[str]]]
+    """What says that something became of an automation, with the domains whose states show it."""
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]
@@ -86,9 +91,14 @@ def told_in(answer: str, language: str) -> list[Told]:
         if raw.endswith(_ASKS):
             continue
         sentence = raw.strip(_EDGES)
-        acts = raw is finished or any(
-            not item.denials.search(sentence) and any(pattern.search(sentence) for pattern in item.said)
-            for item in patterns
+        shown_by = _about_automation(sentence, patterns)
+        acts = (
+            raw is finished
+            or shown_by is not None
+            or any(
+                not item.denials.search(sentence) and any(pattern.search(sentence) for pattern in item.said)
+                for item in patterns
+            )
         )
         now = _without_answer(sentence, language)
         states: frozenset[str] = frozenset()
@@ -104,9 +114,23 @@ def told_in(answer: str, language: str) -> list[Told]:
                     states=states,
                     numbers=tuple(value for value, has_unit in numbers if has_unit),
                     plain_numbers=tuple(value for value, has_unit in numbers if not has_unit),
+                    shown_by=shown_by,
                 )
             )
     return found
+
+
+def _about_automation(sentence: str, patterns: Sequence[_Claims]) -> frozenset[str] | None:
+    """Return which domains show what is said to have become of an automation, None if nothing is.
+
+    Only what stands before can deny it: what follows is often when the automation runs.
+    """
+    for item in patterns:
+        for shown_by, pattern in item.automations:
+            found = pattern.search(sentence)
+            if found and not item.denials.search(sentence, 0, found.end()):
+                return shown_by
+    return None
 
 
 def answers_with_less(answer: str, language: str) -> bool:
@@ -291,6 +315,11 @@ def _claims_of(code: str) -> _Claims | None:
     still = [word for word in words.denials if word not in words.already]
     return _Claims(
         said=[re.compile(filled(pattern, words.parts)) for pattern in words.said],
+        automations=[
+            (shown_by, re.compile(filled(pattern, words.parts)))
+            for kind, shown_by in _SHOWN_BY.items()
+            for pattern in words.automations.get(kind, ())
+        ],
         done=re.compile("|".join(filled(f"(?:{pattern})", words.parts) for pattern in words.done) or "(?!)"),
         denials=any_word(words.denials),
         not_now=any_word((*still, *words.not_now)),

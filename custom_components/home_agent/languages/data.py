@@ -101,6 +101,8 @@ class ClaimWords:
     """How a language says that something was done; regular expressions, `<name>` stands for one of `parts`."""
 
     parts: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    automations: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What says that an automation was `made`, which is also changed and deleted, or `switched`."""
     said: Sequence[str] = ()
     done: Sequence[str] = ()
     denials: Sequence[str] = ()
@@ -421,6 +423,7 @@ class LanguageData:
     courtesies: Sequence[str] = ()
     confirms: Mapping[str, Sequence[str]] = field(default_factory=dict)
     asks_back: Sequence[str] = ()
+    beside_no: Sequence[str] = ()
     wavers: Sequence[str] = ()
     removes: Sequence[str] = ()
     digits: Mapping[str, Sequence[str]] = field(default_factory=dict)

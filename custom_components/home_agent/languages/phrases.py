@@ -5,7 +5,7 @@ light" is no yes but a new request, one word of refusal among the others makes t
 has not said yes: that is a third kind of answer.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
@@ -339,6 +339,8 @@ def is_request(text: str, language: str) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PhraseWords:
     answers: dict[tuple[str, ...], ReplyKind]
+    beside_no: frozenset[tuple[str, ...]]
+    """What may be said beside a no: "actually no"."""
     confirms: Mapping[str, frozenset[tuple[str, ...]]]
     """What a yes may repeat, by what is asked."""
     longest: int
@@ -383,8 +385,10 @@ def _phrases_of(code: str) -> _PhraseWords:
     ):
         asked |= dict.fromkeys(_split(listed), what)
     kinds = {word for listed in (*own.verbs.values(), *own.synonyms.values()) for word in listed}
+    beside_no = frozenset(_split((*english.beside_no, *own.beside_no)))
     return _PhraseWords(
         answers=answers,
+        beside_no=beside_no,
         confirms=confirms,
         longest=max(map(len, (*answers, *(words for listed in confirms.values() for words in listed)))),
         asked=asked,
@@ -408,25 +412,34 @@ def _kinds(words: Sequence[str], language: str, about: str, name: str) -> set[Re
     """Return which kinds of phrases make up the words, in whichever way; None when some belong to none.
 
     "Yes, do it" is "yes" and "do it", although "yes do" is a phrase as well. To a question about one thing, a yes that goes on
-    with a refusal ("yes, but not the back door") is a no.
+    with a refusal ("yes, but not the back door") is a no. Beside a no, and never beside a yes alone, more may be said
+    ("actually no").
     """
     phrases = _phrases_of(code_of(language))
     repeated = {*phrases.confirms.get(about, ()), *([tuple(spoken_words(name))] if name else ())}
-    longest = max(phrases.longest, *map(len, repeated)) if repeated else phrases.longest
+    kinds, said = _made_of(words, phrases, repeated)
+    if kinds is None:
+        beside, _ = _made_of(words, phrases, repeated | phrases.beside_no)
+        if beside and ReplyKind.NO in beside:
+            return {ReplyKind.NO}
+    return {ReplyKind.NO} if kinds is None and about and {ReplyKind.YES, ReplyKind.NO} <= said else kinds
 
-    def kind_of(begin: int, end: int) -> ReplyKind | None:
-        said = tuple(words[begin:end])
-        return phrases.answers.get(said) or (ReplyKind.OTHER if said in repeated else None)
 
+def _made_of(
+    words: Sequence[str], phrases: _PhraseWords, other: Collection[tuple[str, ...]]
+) -> tuple[set[ReplyKind] | None, set[ReplyKind]]:
+    """Return which kinds of phrases make up the words, None when some belong to none, and which are said at all."""
+    longest = max(phrases.longest, *map(len, other)) if other else phrases.longest
     found: list[set[ReplyKind] | None] = [set(), *([None] * len(words))]
     said: set[ReplyKind] = set()
     for position, kinds in enumerate(found):
         for end in range(position + 1, min(position + longest, len(words)) + 1):
-            if (kind := kind_of(position, end)) is not None:
+            phrase = tuple(words[position:end])
+            if (kind := phrases.answers.get(phrase) or (ReplyKind.OTHER if phrase in other else None)) is not None:
                 said |= {kind} if position or kind is ReplyKind.YES else set()
                 if kinds is not None:
                     found[end] = {*(found[end] or ()), *kinds, kind}
-    return {ReplyKind.NO} if found[-1] is None and about and {ReplyKind.YES, ReplyKind.NO} <= said else found[-1]
+    return found[-1], said
 
 
 def _split(phrases: Iterable[str]) -> Iterator[tuple[str, ...]]:

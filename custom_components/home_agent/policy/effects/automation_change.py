@@ -450,7 +450,7 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
         if entity_id is not None and (state := hass.states.get(entity_id)) is not None:
             told |= {"entity_id": entity_id, "state": state.state, "link": link_to(hass, effect.id)}
         if days := effect.data.get("probation_days"):
-            told["note"] = f"On probation for {days} days: its actions are only noted."
+            told["note"] = f"On probation for {days} {'days' if days > 1 else 'day'}: its actions are only noted."
         if effect.service == PROPOSE:
             told["note"] = "Nothing exists yet: administrators are asked in Repairs. Tell the user."
         return told
@@ -496,7 +496,8 @@ class AutomationChangeKind(EffectKind[AutomationChange]):
             return await async_text(hass, language, _ENDED[effect.service], automation=name)
         days = int(effect.data.get("probation_days") or 0)
         if days:
-            return await async_text(hass, language, "automation_on_probation", automation=name, days=str(days))
+            key = "automation_on_probation" if days > 1 else "automation_on_probation_for_one_day"
+            return await async_text(hass, language, key, automation=name, days=str(days))
         is_on = _is_on(hass, effect.id)
         key = "automation_is_on" if is_on else "automation_is_there_off"
         if effect.service == UPDATE:
