@@ -243,6 +243,17 @@ async def test_the_file_is_made_where_there_is_none(hass: HomeAssistant, folder:
     assert stat.S_IMODE(file.stat().st_mode) == 0o644
 
 
+async def test_what_was_being_written_when_the_power_went_is_removed(
+    store: AutomationStore, folder: Path, file: Path
+) -> None:
+    left, of_an_editor = folder / f".{file.name}.x1y2z3.home_agent", folder / f".{file.name}.swp"
+    for path in (left, of_an_editor):
+        path.write_text("- id:")
+    await put(store)
+    assert not left.exists()
+    assert of_an_editor.exists()
+
+
 async def test_the_mode_of_the_file_stays(store: AutomationStore, file: Path) -> None:
     file.chmod(0o640)
     await put(store)

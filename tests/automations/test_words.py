@@ -669,7 +669,7 @@ BOTH = ["light.hall", "light.kitchen"]
     ),
 ])  # fmt: skip
 async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditions: list[Any], said: str) -> None:
-    assert (await told(hass, conditions=conditions)).sentence() == f"{said}: "
+    assert (await told(hass, conditions=conditions)).sentence() == f"{said}: do nothing"
 
 
 @pytest.mark.parametrize(("trigger", "said"), [
@@ -715,6 +715,11 @@ async def test_conditions_are_told_with_one_meaning(hass: HomeAssistant, conditi
 ])  # fmt: skip
 async def test_a_trigger_is_told_with_one_meaning(hass: HomeAssistant, trigger: Mapping[str, Any], said: str) -> None:
     assert (await told(hass, triggers=[trigger])).triggers == (said,)
+
+
+async def test_one_without_actions_does_nothing(hass: HomeAssistant) -> None:
+    words = await told(hass, triggers=[{"trigger": "sun", "event": "sunset"}], actions=[])
+    assert words.sentence() == "at sunset: do nothing"
 
 
 async def test_every_trigger_of_an_id_is_told(hass: HomeAssistant) -> None:
@@ -802,7 +807,7 @@ def on(target: str) -> dict[str, Any]:
         "for each of “{'pin': '••••'}”, “1” and “1”: wait 1 second", id="a secret of a list",
     ),
     pytest.param({"variables": {"b": 40}, "actions": [light(brightness_pct="{{ b }}")]}, "turn on Hallway Light (brightness pct: “40”)", id="a number"),
-    pytest.param({"variables": {"ok": True}, "conditions": ["{{ ok }}"]}, "only if a template is true: {{ ok }} (ok: “True”): ", id="a condition"),
+    pytest.param({"variables": {"ok": True}, "conditions": ["{{ ok }}"]}, "only if a template is true: {{ ok }} (ok: “True”): do nothing", id="a condition"),
     pytest.param({"variables": {"n": 5}, "actions": [{"delay": {"minutes": "{{ n }}"}}]}, "wait 5 minutes", id="a wait"),
     pytest.param(
         {"variables": {"l": BOTH}, "actions": [{"repeat": {"for_each": "{{ l }}", "sequence": [on("{{ repeat.item }}")]}}]},

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 import errno
+from glob import escape
 import os
 from pathlib import Path
 import stat
@@ -40,6 +41,7 @@ from .known import Known, SecretNames, Seen, known_automations
 PATIENCE = 60  # seconds that a reload may take; a thousand automations take two
 TOO_BIG = f"{MAX_BYTES // 1_000_000} MB"
 _SERVICES = {STATE_ON: SERVICE_TURN_ON, STATE_OFF: SERVICE_TURN_OFF}
+_BESIDE = f".{DOMAIN}"  # the end of the name of what is being written beside the file
 _SURELY = 2_000_000_000  # nanoseconds after which a file that is written again has another time
 _NEW_MODE = 0o644  # as Home Assistant makes it
 _EDITOR = f"/api/config/{AUTOMATION}/config/"
@@ -500,6 +502,7 @@ def _replace(path: Path, before: bytes | None, after: bytes | None) -> None:
         else:
             target.unlink(missing_ok=True)
         _keep_folder(target.parent)
+        _clear_beside(target)
     except OSError as err:
         raise ToolError("automation_file_read_only", detail=err.strerror or "") from err
     finally:
@@ -508,9 +511,18 @@ def _replace(path: Path, before: bytes | None, after: bytes | None) -> None:
                 temporary.unlink(missing_ok=True)
 
 
+def _clear_beside(target: Path) -> None:
+    """Remove what was being written beside a file when the power went."""
+    for left in target.parent.glob(f".{escape(target.name)}.*{_BESIDE}"):
+        with suppress(OSError):
+            left.unlink()
+
+
 def _written_beside(target: Path, data: bytes) -> Path:
     """Return a new file with the data, on the disk, with the mode and the owner of the target."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        dir=target.parent, prefix=f".{target.name}.", suffix=_BESIDE, delete=False
+    ) as file:
         try:
             mode, owner = _NEW_MODE, None
             with suppress(FileNotFoundError):

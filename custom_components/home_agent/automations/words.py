@@ -141,7 +141,7 @@ async def async_words(hass: HomeAssistant, language: str, draft: AutomationDraft
     return AutomationWords(
         triggers=tuple(told["triggers"]),
         conditions=tuple(told["conditions"]),
-        actions=tuple(told["actions"]),
+        actions=tuple(told["actions"]) or (await phrases.text("automation_word_nothing"),),
         any_of=await phrases.text("automation_word_or", first="{first}", last="{last}"),
         all_of=await phrases.text("automation_word_and", first="{first}", last="{last}"),
         more=await phrases.text("confirm_more_names", count="{count}"),
