@@ -491,6 +491,30 @@ async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     assert file.read_text() == FILE
 
 
+@pytest.mark.parametrize(("language", "said", "time"), [
+    ("en", "every day at nine turn on the bed light", "at nine in the evening"),
+    ("en", "every day at nine turn on the bed light", "at 21:00"), ("en", "every day at nine turn on the bed light", "at 9 pm"),
+    ("en", "turn on the bed light every day at nine", "nine in the evening"), ("en", "turn on the bed light at nine every day", "21:00"),
+    ("en", "create an automation that turns on the bed light every day at nine", "at 9 pm please"),
+    ("de", "jeden Tag um neun Bed Light einschalten", "um neun Uhr abends"), ("de", "mach täglich um 9 Bed Light an", "21 Uhr"),
+    ("fr", "tous les jours à neuf heures allume Bed Light", "à neuf heures du soir"),
+    ("nl", "doe elke dag om negen uur Bed Light aan", "om negen uur 's avonds"),
+    ("es", "todos los días a las nueve enciende Bed Light", "a las nueve de la noche"),
+    ("it", "ogni giorno alle nove accendi Bed Light", "alle nove di sera"),
+    ("pl", "codziennie o dziewiątej włącz Bed Light", "o dziewiątej wieczorem"),
+])  # fmt: skip
+async def test_the_time_alone_answers_which_half_of_the_day(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, time: str
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    assert file.read_text() == FILE
+    then = await say(hass, time, asked.conversation_id, language=language, context=admin)
+    await say(hass, YES[language], then.conversation_id, language=language, context=admin)
+    [item] = [one for one in await automation_store(hass).async_items() if one.id not in ("hall", "cellar")]
+    assert (item.config["triggers"], item.config["actions"]) == ([at("21:00")], [ON])
+
+
 @pytest.mark.parametrize(("language", "said", "question", "done"), [
     ("en", "whenever the washer is done, turn off the bed light",
      ("When Washer changes to not running: turn off Bed Light.", "Propose the automation", "to the administrators?"),

@@ -43,7 +43,7 @@ from ..wishes.when import Watch, When
 from ..wishes.wish import Step, WishKind
 from .automation_asked import note_asked
 from .clauses import async_read_clause
-from .later import async_ask_time, async_told, named_in
+from .later import async_ask_half, async_ask_time, async_told, named_in
 from .planning import effects_of
 from .sentences import Done, Note, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
 from .when_due import NotUnderstood, async_both_of, async_when_of
@@ -155,8 +155,7 @@ async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhyt
     if when.wall:
         clock = _clock(rhythm, timed, code, once, named_in(once))
         if clock is None and sentence.stage is Stage.NO_MODEL:
-            words = quoted(timed.moment.words if timed.moment is not None else "", sentence.turn.language)
-            return await async_told(sentence, "automation_spoken_half", when=words)
+            return await async_ask_half(sentence.saying(plain), timed.moment.words if timed.moment is not None else "")
         if clock is None:
             return NotMine()
     config = {
