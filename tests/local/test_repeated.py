@@ -479,7 +479,7 @@ async def test_a_part_of_the_day_asks_for_the_time(
 
 @pytest.mark.parametrize(("language", "said", "words"), [
     ("en", "every day at nine turn off the bed light", "“at nine”"), ("de", "täglich um fünf Bed Light ausschalten", "„um fünf“"),
-    ("en", "every day at twelve turn off the bed light", "“at twelve”"),
+    ("en", "every day at twelve turn off the bed light", "“at twelve”"), ("en", "every day at 12 turn off the bed light", "“at 12”"),
 ])  # fmt: skip
 async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, words: str
@@ -489,6 +489,17 @@ async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     assert words in speech(asked)
     await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
     assert file.read_text() == FILE
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("de", "jeden Tag um 12 Uhr Bed Light einschalten"), ("de", "jeden Tag um zwölf Uhr Bed Light einschalten"),
+    ("fr", "tous les jours à 12 h allume Bed Light"), ("nl", "doe elke dag om 12 uur Bed Light aan"),
+])  # fmt: skip
+async def test_twelve_of_24_hours_is_noon(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str
+) -> None:
+    await set_up(hass)
+    assert (await made_of(hass, file, admin, language, said))["triggers"] == [at("12:00")]
 
 
 @pytest.mark.parametrize(("language", "said", "time"), [

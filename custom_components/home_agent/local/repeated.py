@@ -37,6 +37,7 @@ from ..policy.phones import phones_of
 from ..policy.wishing import has_code
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
+from ..support.text import words_of
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Understanding
 from ..wishes.when import Watch, When
@@ -234,7 +235,14 @@ def _clock(rhythm: Rhythm, timed: Timed, code: str, once: Sentence, named: Seque
         meant = [one for one in dict.fromkeys((early, late)) if any(one.hour in span for span in _SPANS[rhythm.part])]
     if len(meant) == 1:
         return meant[0]
+    if early.hour == noon.hour and _counts_on(timed.moment.words, code):
+        return early
     return early if meant and early.hour in _MORNING and not rhythm.part else None
+
+
+def _counts_on(words: str, code: str) -> bool:
+    """Return whether a time of day is said by a clock of 24 hours: "12 Uhr" is noon."""
+    return not set(words_of(words)).isdisjoint(data_of(code).times.get("whole_day", ()))
 
 
 async def _async_both(sentence: Sentence, timed: Timed) -> tuple[Watch, ...]:
