@@ -84,7 +84,6 @@ def test_a_no_with_words_beside_it(text: str, language: str, about: str) -> None
     ("eigentlich ja", "de"), ("eigentlich", "de"), ("doch", "de"), ("ja also", "de"), ("non, la cuisine", "fr"),
     ("en fait oui", "fr"), ("nee, de keuken", "nl"), ("eigenlijk wel", "nl"), ("no, la cocina", "es"),
     ("creo que sí", "es"), ("no, la cucina", "it"), ("credo di sì", "it"), ("nie, kuchnia", "pl"), ("chyba tak", "pl"),
-   
 ])  # fmt: skip
 def test_words_beside_a_no_are_no_answer(text: str, language: str) -> None:
     assert read_answer(text, language).kind is ReplyKind.OTHER
