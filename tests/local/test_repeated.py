@@ -522,7 +522,7 @@ async def test_a_part_of_the_day_asks_for_the_time(
 
 @pytest.mark.parametrize(("language", "said", "words"), [
     ("en", "every day at nine turn off the bed light", "“at nine”"), ("de", "täglich um fünf Bed Light ausschalten", "„um fünf“"),
-    ("en", "every day at twelve turn off the bed light", "“at twelve”"),
+    ("en", "every day at twelve turn off the bed light", "“at twelve”"), ("en", "every day at 12 turn off the bed light", "“at 12”"),
 ])  # fmt: skip
 async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, words: str
@@ -532,6 +532,41 @@ async def test_an_hour_of_the_morning_or_the_evening_is_asked_for(
     assert words in speech(asked)
     await say(hass, YES[language], asked.conversation_id, language=language, context=admin)
     assert file.read_text() == FILE
+
+
+@pytest.mark.parametrize(("language", "said"), [
+    ("de", "jeden Tag um 12 Uhr Bed Light einschalten"), ("de", "jeden Tag um zwölf Uhr Bed Light einschalten"),
+    ("fr", "tous les jours à 12 h allume Bed Light"), ("nl", "doe elke dag om 12 uur Bed Light aan"),
+])  # fmt: skip
+async def test_twelve_of_24_hours_is_noon(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str
+) -> None:
+    await set_up(hass)
+    assert (await made_of(hass, file, admin, language, said))["triggers"] == [at("12:00")]
+
+
+@pytest.mark.parametrize(("language", "said", "time"), [
+    ("en", "every day at nine turn on the bed light", "at nine in the evening"),
+    ("en", "every day at nine turn on the bed light", "at 21:00"), ("en", "every day at nine turn on the bed light", "at 9 pm"),
+    ("en", "turn on the bed light every day at nine", "nine in the evening"), ("en", "turn on the bed light at nine every day", "21:00"),
+    ("en", "create an automation that turns on the bed light every day at nine", "at 9 pm please"),
+    ("de", "jeden Tag um neun Bed Light einschalten", "um neun Uhr abends"), ("de", "mach täglich um 9 Bed Light an", "21 Uhr"),
+    ("fr", "tous les jours à neuf heures allume Bed Light", "à neuf heures du soir"),
+    ("nl", "doe elke dag om negen uur Bed Light aan", "om negen uur 's avonds"),
+    ("es", "todos los días a las nueve enciende Bed Light", "a las nueve de la noche"),
+    ("it", "ogni giorno alle nove accendi Bed Light", "alle nove di sera"),
+    ("pl", "codziennie o dziewiątej włącz Bed Light", "o dziewiątej wieczorem"),
+])  # fmt: skip
+async def test_the_time_alone_answers_which_half_of_the_day(
+    hass: HomeAssistant, file: Path, admin: Context, language: str, said: str, time: str
+) -> None:
+    await set_up(hass)
+    asked = await say(hass, said, language=language, context=admin)
+    assert file.read_text() == FILE
+    then = await say(hass, time, asked.conversation_id, language=language, context=admin)
+    await say(hass, YES[language], then.conversation_id, language=language, context=admin)
+    [item] = [one for one in await automation_store(hass).async_items() if one.id not in ("hall", "cellar")]
+    assert (item.config["triggers"], item.config["actions"]) == ([at("21:00")], [ON])
 
 
 @pytest.mark.parametrize(("language", "said", "question", "done"), [

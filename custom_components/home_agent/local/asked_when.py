@@ -11,6 +11,7 @@ from ..languages.data import data_of
 from ..languages.later import LaterKind, later_in, without_times
 from ..languages.phrases import is_question
 from ..languages.timing import timed_in
+from ..support.text import words_of
 from .later import ASKED_WHEN, AskedWhen, answer_when, named_in
 from .sentences import REMEMBERED, Done, NotForNow, NotMine, Refused, Result, Sentence, Stage, message_number
 from .wishing import answer_wish
@@ -26,7 +27,7 @@ async def answer_asked_when(sentence: Sentence) -> Result:
     if asked is None or len(turn.text) > _LONG or not _VALUES.isdisjoint(turn.text) or is_question(turn.text, code):
         return NotMine()
     said = time_in(turn.text, code, dt_util.now())
-    if said is None or not (said.rest == "" or names_nothing(said.rest, code)) or named_in(sentence):
+    if said is None or not (said.rest == "" or names_nothing(said.rest, code)) or _names_thing(sentence):
         return NotMine()
     text = asked.text
     if any(one.kind is LaterKind.DAY for one in later_in(turn.text, code)):
@@ -41,6 +42,12 @@ async def answer_asked_when(sentence: Sentence) -> Result:
         if isinstance(result, Refused) or (isinstance(result, Done) and not result.has_failed):
             return result
     return NotMine()
+
+
+def _names_thing(sentence: Sentence) -> bool:
+    """Return whether a sentence has the name of a thing, not only its letters: "abends" does not name Ben."""
+    said = set(words_of(sentence.turn.text))
+    return any(said.issuperset(words_of(name)) for name in named_in(sentence))
 
 
 def _asked_before(sentence: Sentence) -> AskedWhen | None:
@@ -66,7 +73,10 @@ def times_of(sentence: Sentence, said: SaidTime) -> list[str]:
     code = sentence.language.code
     assert said.moment is not None
     words, moment = said.moment.words, said.moment
-    times = [words] if later_in(words, code) else []
+    found = later_in(words, code)
+    times = [words] if found else []
+    if found and found[0].begin:  # "nine in the evening"
+        times = [*(f"{at} {words}" for at in data_of(code).times.get("at", ())), words]
     is_length = said.is_length and not is_from_now(said, code)
     if is_length:
         times = []

@@ -212,6 +212,14 @@ async def async_ask_time(sentence: Sentence, words: str) -> Done:
     return await async_told(sentence, "local_what_time", when=quoted(words, sentence.turn.language))
 
 
+async def async_ask_half(sentence: Sentence, words: str) -> Done:
+    """Ask which half of the day is meant by a time that a sentence says, and keep what it says without that time."""
+    text = sentence.turn.text
+    before, _, behind = text.partition(words)
+    _keep_asked(sentence, f"{before.rstrip(' ,')} {behind.lstrip(' ,')}" if words and text.count(words) == 1 else "")
+    return await async_told(sentence, "automation_spoken_half", when=quoted(words, sentence.turn.language))
+
+
 def _note_asked(sentence: Sentence) -> None:
     """Keep a sentence of which it is asked when."""
     turn, code = sentence.turn, sentence.language.code

@@ -39,13 +39,14 @@ from ..policy.phones import phones_of
 from ..policy.wishing import has_code
 from ..support.errors import ToolError, ToolRefusal
 from ..support.localize import async_text
+from ..support.text import words_of
 from ..turn.plan import Effect, ServiceCall
 from ..turn.turn import Understanding
 from ..wishes.when import Watch, When
 from ..wishes.wish import Step, WishKind
 from .automation_asked import note_asked
 from .clauses import async_read_clause
-from .later import async_ask_time, async_told, named_in
+from .later import async_ask_half, async_ask_time, async_told, named_in
 from .planning import effects_of
 from .sentences import Done, Note, NotForNow, NotMine, Refused, Result, Sentence, Stage, spoken
 from .when_due import NotUnderstood, async_both_of, async_when_of
@@ -157,8 +158,7 @@ async def _async_of(sentence: Sentence, plain: str, once: Sentence, rhythm: Rhyt
     if when.wall:
         clock = _clock(rhythm, timed, code, once, named_in(once))
         if clock is None and sentence.stage is Stage.NO_MODEL:
-            words = quoted(timed.moment.words if timed.moment is not None else "", sentence.turn.language)
-            return await async_told(sentence, "automation_spoken_half", when=words)
+            return await async_ask_half(sentence.saying(plain), timed.moment.words if timed.moment is not None else "")
         if clock is None:
             return NotMine()
     config = {
@@ -237,7 +237,14 @@ def _clock(rhythm: Rhythm, timed: Timed, code: str, once: Sentence, named: Seque
         meant = [one for one in dict.fromkeys((early, late)) if any(one.hour in span for span in _SPANS[rhythm.part])]
     if len(meant) == 1:
         return meant[0]
+    if early.hour == noon.hour and _counts_on(timed.moment.words, code):
+        return early
     return early if meant and early.hour in _MORNING and not rhythm.part else None
+
+
+def _counts_on(words: str, code: str) -> bool:
+    """Return whether a time of day is said by a clock of 24 hours: "12 Uhr" is noon."""
+    return not set(words_of(words)).isdisjoint(data_of(code).times.get("whole_day", ()))
 
 
 async def _async_both(sentence: Sentence, timed: Timed) -> tuple[Watch, ...]:
