@@ -11,7 +11,7 @@ import re
 import shutil
 from typing import Any, Self
 
-from playwright.async_api import Error, Locator, Page, async_playwright, expect
+from playwright.async_api import Locator, Page, async_playwright, expect
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync")  # fmt: skip
@@ -38,6 +38,9 @@ IS_DRAWN = """dialog => {
   return !waits(dialog.shadowRoot);
 }"""
 """Whether all kinds of elements in a dialog have been loaded."""
+
+HAS_STEPPED_BACK = "() => !history.state?.dialog"
+"""Whether a dialog that was closed has stepped back in the history, which happens later and undoes a page opened before."""
 
 IS_LISTENING = "chat => !chat._processing"
 """Whether the chat takes a message: it takes none before the last answer has ended."""
@@ -83,13 +86,8 @@ class Frontend:
             await self.page.screenshot(path=self._shots / f"{name}.png", scale="css")
 
     async def open(self, path: str) -> None:
-        """Go to a page. A dialog that was closed a moment ago steps back in the history, and that takes its place once."""
-        try:
-            await self.page.goto(self.url + path)
-        except Error as err:
-            if "ERR_ABORTED" not in str(err):
-                raise
-            await self.page.goto(self.url + path)
+        """Go to a page."""
+        await self.page.goto(self.url + path)
 
     async def log_in(self, user: str, password: str) -> None:
         await self.open("/")
@@ -256,6 +254,7 @@ class Frontend:
         """Close the last step ("Skip and finish" where the entry made devices)."""
         await self.dialog.get_by_role("button", name=re.compile("finish|fertig", re.IGNORECASE)).click()
         await self.dialog.locator("ha-dialog").wait_for(state="hidden")
+        await self.page.wait_for_function(HAS_STEPPED_BACK)
 
     async def skip_check(self) -> None:
         """Send the check of the home that follows set-up without a sentence, and close it."""
