@@ -70,6 +70,7 @@ async def build_home(hass: HomeAssistant) -> None:
             "supported_features": 401,
         },
     )
+    hass.states.async_set("light.cellar", "off", {"supported_color_modes": ["onoff"], "supported_features": 0})
     hass.states.async_set("sun.sun", "below_horizon", {"elevation": -3.5})
     hass.states.async_set(HIDDEN, "on", {"friendly_name": "AC"})
     await async_setup_component(hass, "climate", {})

@@ -45,6 +45,12 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown parameter": ({"actions": [on("light.bed_light", brightnes=5)]}, "actions[0].data.brightnes", "brightness"),
     "parameter out of range": ({"actions": [on("light.bed_light", brightness_pct=150)]}, "actions[0].data.brightness_pct", "light.turn_on"),
     "parameter of the wrong type": ({"actions": [on("light.bed_light", brightness_pct="bright")]}, "actions[0].data.brightness_pct", "light.turn_on"),
+    "brightness of a lamp without": ({"actions": [on("light.cellar", brightness_pct=50)]}, "actions[0].data.brightness_pct", "light.cellar cannot use"),
+    "color of a lamp without": ({"actions": [on("light.cellar", color_name="red")]}, "actions[0].data.color_name", "light.cellar cannot use"),
+    "ability of a thermostat": (
+        {"actions": [{"action": "climate.set_temperature", "target": {"entity_id": "climate.hall"}, "data": {"target_temp_high": 22, "target_temp_low": 19}}]},
+        "actions[0].data.target_temp_high", "climate.hall cannot use 'target_temp_high'. It can take: temperature",
+    ),
     "missing parameter": (
         {"actions": [{"action": "input_number.set_value", "target": {"entity_id": "input_number.level"}}]}, "actions[0].data.value", "needs 'value'"
     ),
@@ -114,6 +120,8 @@ async def test_hidden_and_missing_are_told_alike(hass: HomeAssistant, name: str)
 RIGHT: dict[str, dict[str, Any]] = {
     "plain": {},
     "area": {"actions": [{"action": "light.turn_on", "target": {"area_id": "kitchen"}, "data": {"brightness_pct": 50}}]},
+    "one of several can": {"actions": [on(["light.bed_light", "light.cellar"], brightness_pct=40)]},  # type: ignore[arg-type]
+    "transition of a lamp without": {"actions": [on("light.cellar", transition=2)]},
     "several entities": {"actions": [on(["light.bed_light", "light.kitchen_lights"], transition=2)]},  # type: ignore[arg-type]
     "scene": {"actions": [{"scene": "scene.movie"}]},
     "script": {"actions": [{"action": "script.greet", "data": {"who": "Tom"}}]},

@@ -40,6 +40,20 @@ def suits(field: FieldDescription, states: Sequence[State]) -> bool:
     return not states or not isinstance(wanted, Mapping) or any(_fits(wanted, state) for state in states)
 
 
+def is_unusable(field: FieldDescription, states: Sequence[State]) -> bool:
+    """Return whether each of the entities says that it cannot use a field of an action."""
+    wanted = field.get("filter")
+    if not states or not isinstance(wanted, Mapping):
+        return False
+    return all(_tells(wanted, state) and not _fits(wanted, state) for state in states)
+
+
+def _tells(wanted: Mapping[str, Any], state: State) -> bool:
+    """Return whether an entity has all attributes that a filter asks for."""
+    asked = (*(("supported_features",) if wanted.get("supported_features") else ()), *(wanted.get("attribute") or {}))
+    return all(state.attributes.get(name) is not None for name in asked)
+
+
 def _fits(wanted: Mapping[str, Any], state: State) -> bool:
     features = state.attributes.get("supported_features")
     for mask in wanted.get("supported_features", ()):

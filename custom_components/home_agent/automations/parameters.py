@@ -11,10 +11,11 @@ from homeassistant.helpers.template import Template
 import probatio
 
 from ..support.quoting import one_line
+from .fields import FieldDescription, flat_fields, is_unusable
 from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
 from .references import DraftStep
-from .selected_values import flat_fields, lax_faults, selector_words
-from .targets import domains_of, selectors_of, suits_as_group, wide_fault
+from .selected_values import lax_faults, selector_words
+from .targets import domains_of, is_silent, selectors_of, suits_as_group, wide_fault
 
 TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 MAX_OPTIONS = 20
@@ -39,6 +40,8 @@ _RANGES: Mapping[str, tuple[str, str]] = {
     "value": ("min", "max"),
 }
 """The attributes of an entity that limit a parameter."""
+_HARMLESS = frozenset({"announce", "enqueue", "speed", "title", "transition"})
+"""Parameters without which an entity still does what was meant."""
 _ANY_DOMAIN = "homeassistant"
 _SWITCHING = frozenset({"toggle", "turn_off", "turn_on"})
 """Its services that are those of other domains."""
@@ -148,6 +151,8 @@ async def async_call_problems(
     fields = flat_fields(description.get("fields"))
     states = _states(home, call)
     selectors = _target_selectors(home.hass, call, description)
+    for problem in _of_abilities(call, states, fields):
+        yield problem
     named = [home.resolve(one) for one in call.targets.get(ATTR_ENTITY_ID, ()) if isinstance(one, str)]
     for state in states:
         if (fault := _fault_of_target(home.hass, call, state, selectors)) is None:
@@ -253,6 +258,20 @@ def _target_selectors(hass: HomeAssistant, call: Called, description: Mapping[st
 
 
 # What an entity says of itself.
+
+
+def _of_abilities(
+    call: Called, states: Sequence[State], fields: Mapping[str, FieldDescription]
+) -> Iterator[DraftProblem]:
+    """Yield the parameters that no entity of a call can use, which Home Assistant leaves out in silence or fails on."""
+    if set(call.targets) - {ATTR_ENTITY_ID} or any(one.domain == "group" or is_silent(one) for one in states):
+        return
+    for name in call.data:
+        if name not in _HARMLESS and is_unusable(fields.get(name, {}), states):
+            named = ", ".join(one.entity_id for one in states[:MAX_NEAR])
+            usable = [one for one, field in fields.items() if one not in call.data and not is_unusable(field, states)]
+            listed = f" It can take: {', '.join(usable[:MAX_OPTIONS])}." if usable else ""
+            yield DraftProblem(f"{call.step.path}.data.{name}", f"{named} cannot use {quoted(name)}.{listed}")
 
 
 def _of_entity(call: Called, state: State) -> Iterator[DraftProblem]:

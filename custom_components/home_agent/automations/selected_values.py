@@ -11,17 +11,6 @@ _PROBE = "\x00 nothing that is meant"
 """What no parameter takes that looks at its value."""
 
 
-def flat_fields(fields: object) -> dict[str, Mapping[str, Any]]:
-    """Return the fields of a description by name, those of its sections among them."""
-    found: dict[str, Mapping[str, Any]] = {}
-    for name, one in fields.items() if isinstance(fields, Mapping) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("fields"), Mapping):
-            found |= flat_fields(one["fields"])
-        else:
-            found[str(name)] = one if isinstance(one, Mapping) else {}
-    return found
-
-
 def lax_faults(
     schema: Any, data: Mapping[str, Any], fields: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[str, str]]:
