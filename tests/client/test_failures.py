@@ -23,6 +23,7 @@ from custom_components.home_agent.support.errors import (
     LLMResponseError,
     LLMTimeoutError,
 )
+from tests.house import until
 from tests.llm_server import (
     LLMServer,
     Reply as Planned,
@@ -173,28 +174,26 @@ async def ask_until_broken(
 
 async def test_comments_in_a_stream_prevent_a_timeout(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(
-        chunks(b": wait\n\n", 0.2, b": wait\n\n", 0.2, b": wait\n\n", 0.2, delta(content="On."), ending=True)
+        chunks(b": wait\n\n", 0.4, b": wait\n\n", 0.4, b": wait\n\n", 0.4, delta(content="On."), ending=True)
     )
-    assert said(await ask(make_client(idle_timeout=0.4))) == "On."
+    assert said(await ask(make_client(idle_timeout=1))) == "On."
 
 
 async def test_cancelling_closes_the_response(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(chunks(delta(content="On"), silent=True))
     task = asyncio.create_task(ask(make_client()))
-    await asyncio.sleep(0.2)
+    await until(lambda: llm_server.requests)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await asyncio.sleep(0.05)
-    assert llm_server.disconnects == 1
+    await until(lambda: llm_server.disconnects == 1)
 
 
 async def test_a_consumer_that_leaves_closes_the_response(llm_server: LLMServer, make_client: MakeClient) -> None:
     llm_server.plan(chunks(delta(content="On"), silent=True))
     async with aclosing(make_client().stream(REQUEST, ModelReply())) as deltas:
         assert await anext(deltas) == {"role": "assistant"}
-    await asyncio.sleep(0.05)
-    assert llm_server.disconnects == 1
+    await until(lambda: llm_server.disconnects == 1)
 
 
 async def test_a_certificate_nobody_vouches_for_is_told_apart(make_client: MakeClient, tls_server: LLMServer) -> None:

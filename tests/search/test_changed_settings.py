@@ -168,8 +168,10 @@ async def test_turns_go_on_while_the_store_moves(
     talking = hass.async_create_task(talk())
     for options in (to(embedding_server, **at(chroma_settings)), to(embedding_server), at(chroma_settings), {}):
         begin(hass, entry, **options)
-        await asyncio.sleep(0.3)
-        assert "The pump runs" in str(llm_server.request.body["messages"]), "documents are found all the time"
+        llm_server.requests.clear()
+        await until(lambda: len(llm_server.requests) >= 3, 60)
+        told = [str(request.body["messages"]) for request in llm_server.requests]
+        assert all("The pump runs" in messages for messages in told), "documents are found all the time"
     stop = True
     assert await talking > 3
     await hass.async_block_till_done(wait_background_tasks=True)
