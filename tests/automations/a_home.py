@@ -71,9 +71,14 @@ async def build_home(hass: HomeAssistant) -> None:
         },
     )
     hass.states.async_set("light.cellar", "off", {"supported_color_modes": ["onoff"], "supported_features": 0})
+    hass.states.async_set("humidifier.hall", "on", {"available_modes": ["eco", "auto"], "supported_features": 1})
+    hass.states.async_set("siren.roof", "off", {"available_tones": ["fire", "burglar"], "supported_features": 7})
+    hass.states.async_set("climate.attic", "heat", {"hvac_modes": ["heat_cool"], "min_temp": 7, "max_temp": 35})
+    hass.states.async_set("group.lamps", "off", {"entity_id": ["light.cellar", "light.bed_light"]})
     hass.states.async_set("sun.sun", "below_horizon", {"elevation": -3.5})
     hass.states.async_set(HIDDEN, "on", {"friendly_name": "AC"})
-    await async_setup_component(hass, "climate", {})
+    for domain in ("climate", "humidifier", "siren"):
+        await async_setup_component(hass, domain, {})
 
 
 LIGHT_ON: Mapping[str, Any] = {"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}

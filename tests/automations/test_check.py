@@ -45,7 +45,15 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown parameter": ({"actions": [on("light.bed_light", brightnes=5)]}, "actions[0].data.brightnes", "brightness"),
     "parameter out of range": ({"actions": [on("light.bed_light", brightness_pct=150)]}, "actions[0].data.brightness_pct", "light.turn_on"),
     "parameter of the wrong type": ({"actions": [on("light.bed_light", brightness_pct="bright")]}, "actions[0].data.brightness_pct", "light.turn_on"),
-    "brightness of a lamp without": ({"actions": [on("light.cellar", brightness_pct=50)]}, "actions[0].data.brightness_pct", "light.cellar cannot use"),
+    "brightness of a lamp without": ({"actions": [on("light.cellar", brightness_pct=50)]}, "actions[0].data.brightness_pct", "light.cellar cannot use 'brightness_pct'. It can take: profile."),
+    "mode of a humidifier": (
+        {"actions": [{"action": "humidifier.set_mode", "target": {"entity_id": "humidifier.hall"}, "data": {"mode": "sleep"}}]},
+        "actions[0].data.mode", "eco, auto",
+    ),
+    "tone of a siren": (
+        {"actions": [{"action": "siren.turn_on", "target": {"entity_id": "siren.roof"}, "data": {"tone": "flood"}}]},
+        "actions[0].data.tone", "fire, burglar",
+    ),
     "color of a lamp without": ({"actions": [on("light.cellar", color_name="red")]}, "actions[0].data.color_name", "light.cellar cannot use"),
     "ability of a thermostat": (
         {"actions": [{"action": "climate.set_temperature", "target": {"entity_id": "climate.hall"}, "data": {"target_temp_high": 22, "target_temp_low": 19}}]},
@@ -121,6 +129,9 @@ RIGHT: dict[str, dict[str, Any]] = {
     "plain": {},
     "area": {"actions": [{"action": "light.turn_on", "target": {"area_id": "kitchen"}, "data": {"brightness_pct": 50}}]},
     "one of several can": {"actions": [on(["light.bed_light", "light.cellar"], brightness_pct=40)]},  # type: ignore[arg-type]
+    "a group of which one can": {"actions": [on("group.lamps", brightness_pct=40)]},
+    "an area beside": {"actions": [{"action": "light.turn_on", "target": {"entity_id": "light.cellar", "area_id": "kitchen"}, "data": {"brightness_pct": 40}}]},
+    "a thermostat that does not tell": {"actions": [{"action": "climate.set_temperature", "target": {"entity_id": "climate.attic"}, "data": {"target_temp_high": 22, "target_temp_low": 19}}]},
     "transition of a lamp without": {"actions": [on("light.cellar", transition=2)]},
     "several entities": {"actions": [on(["light.bed_light", "light.kitchen_lights"], transition=2)]},  # type: ignore[arg-type]
     "scene": {"actions": [{"scene": "scene.movie"}]},

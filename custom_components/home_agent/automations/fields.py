@@ -13,9 +13,10 @@ MAX_TEXT = 240  # characters of one field
 _BEHAVIORS: Mapping[str, tuple[str, ...]] = {"trigger": ("each", "first", "all"), "condition": ("any", "all")}
 _ZERO = ("00:00:00", {"days": 0, "hours": 0, "minutes": 0, "seconds": 0})
 LISTED_IN: Mapping[str, str] = {
-    "effect": "effect_list", "fan_mode": "fan_modes", "hvac_mode": "hvac_modes", "mode": "available_modes", "operation_mode": "operation_list",
-    "option": "options", "preset_mode": "preset_modes", "sound_mode": "sound_mode_list", "source": "source_list",
-    "swing_horizontal_mode": "swing_horizontal_modes", "swing_mode": "swing_modes",
+    "effect": "effect_list", "fan_mode": "fan_modes", "fan_speed": "fan_speed_list", "hvac_mode": "hvac_modes",
+    "mode": "available_modes", "operation_mode": "operation_list", "option": "options", "preset_mode": "preset_modes",
+    "sound_mode": "sound_mode_list", "source": "source_list", "swing_horizontal_mode": "swing_horizontal_modes",
+    "swing_mode": "swing_modes", "tone": "available_tones",
 }  # fmt: skip
 """Where an entity lists what a field of this name can be."""
 

@@ -11,26 +11,16 @@ from homeassistant.helpers.template import Template
 import probatio
 
 from ..support.quoting import one_line
-from .fields import FieldDescription, flat_fields, is_unusable
+from .fields import LISTED_IN, FieldDescription, flat_fields, is_unusable
 from .problems import MAX_NEAR, DraftProblem, KnownHome, near_words, nearest, quoted
 from .references import DraftStep
 from .selected_values import lax_faults, selector_words
-from .targets import domains_of, is_silent, selectors_of, suits_as_group, wide_fault
+from .targets import domains_of, selectors_of, suits_as_group, wide_fault
 
 TARGETS = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 MAX_OPTIONS = 20
 MAX_ENTITIES = 200
 """Entities of one target that are looked at."""
-_OPTIONS: Mapping[str, str] = {
-    "effect": "effect_list", "fan_mode": "fan_modes", "fan_speed": "fan_speed_list", "hvac_mode": "hvac_modes",
-    "operation_mode": "operation_list", "option": "options", "preset_mode": "preset_modes", "sound_mode": "sound_mode_list",
-    "source": "source_list", "swing_horizontal_mode": "swing_horizontal_modes", "swing_mode": "swing_modes",
-}  # fmt: skip
-"""The attribute of an entity that lists what a parameter can be."""
-_OWN_OPTIONS: Mapping[tuple[str, str], str] = {
-    ("humidifier", "mode"): "available_modes",
-    ("siren", "tone"): "available_tones",
-}
 _ALSO: Mapping[str, frozenset[str]] = {"effect": frozenset({"off", "None", "none", "random"})}
 _RANGES: Mapping[str, tuple[str, str]] = {
     "humidity": ("min_humidity", "max_humidity"),
@@ -264,7 +254,7 @@ def _of_abilities(
     call: Called, states: Sequence[State], fields: Mapping[str, FieldDescription]
 ) -> Iterator[DraftProblem]:
     """Yield the parameters that no entity of a call can use, which Home Assistant leaves out in silence or fails on."""
-    if set(call.targets) - {ATTR_ENTITY_ID} or any(one.domain == "group" or is_silent(one) for one in states):
+    if set(call.targets) - {ATTR_ENTITY_ID}:  # one of a room may be able to
         return
     for name in call.data:
         if name not in _HARMLESS and is_unusable(fields.get(name, {}), states):
@@ -279,7 +269,7 @@ def _of_entity(call: Called, state: State) -> Iterator[DraftProblem]:
         if name in call.open_keys:
             continue
         path = f"{call.step.path}.data.{name}"
-        listed = state.attributes.get(_OWN_OPTIONS.get((call.domain, name)) or _OPTIONS.get(name, ""))
+        listed = state.attributes.get(LISTED_IN.get(name, ""))
         if isinstance(listed, list | tuple) and listed and isinstance(value, str):
             allowed = [str(one) for one in listed]
             if value not in allowed and value not in _ALSO.get(name, ()) and call.domain == state.domain:

@@ -62,14 +62,10 @@ def _suits(hass: HomeAssistant, state: State, selector: Mapping[str, Any], *, ca
             return False
     features = state.attributes.get("supported_features")
     masks = selector.get("supported_features")
-    if not can or not masks or is_silent(state) or not isinstance(features, int):
+    is_silent = state.domain == "media_player" and state.state in _SILENT
+    if not can or not masks or is_silent or not isinstance(features, int):
         return True
     return any(isinstance(mask, int) and features & mask == mask for mask in masks)
-
-
-def is_silent(state: State) -> bool:
-    """Return whether an entity does not tell now all that it can do."""
-    return state.domain == "media_player" and state.state in _SILENT
 
 
 def suits_as_group(hass: HomeAssistant, state: State, selectors: Collection[Mapping[str, Any]]) -> bool:
