@@ -7,10 +7,10 @@ from typing import Any
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant, ServiceCall
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
+from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import expert_llm, say, set_up, speech
+from tests.house import expert_llm, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -216,6 +216,63 @@ async def test_what_is_so_of_an_automation_takes_one_request(
     llm_server.plan(text(answer))
     assert speech(await say(hass, words)) == answer
     assert len(llm_server.requests) == 1
+
+
+AND_LAMP = f"turn on the bed light and {MAKE}"
+
+
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("en", AND_LAMP, "The bed light is on, and I've created the automation."),
+    ("en", AND_LAMP, "Done. The bed light is on now. The automation was created as well."),
+    ("en", "turn on the bed light and delete the automation Old one", "I turned on the bed light. The automation Old one has been deleted."),
+    ("de", "schalte Bed Light ein und erstelle eine Automation dafür", "Bed Light ist an. Die Automation wurde erstellt."),
+])  # fmt: skip
+async def test_what_became_of_no_automation_is_not_believed_beside_something_that_was_done(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(answer), text("OK?"))
+    assert speech(await say(hass, words, language=language)) == "OK?"
+    assert "automation" in note_of_request(llm_server, 2)["note"]
+
+
+SWITCHBOARD = subentry("custom_tool", "switchboard", "tool-1", {
+    "name": "switchboard", "description": "Makes automations elsewhere.", "handler": {"type": "service", "service": "switchboard.make"},
+})  # fmt: skip
+
+
+async def test_what_others_make_of_an_automation_is_not_judged(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    async_mock_service(hass, "switchboard", "make")
+    await set_up(hass, llm_server, options=QUICK | {"never_confirm": ["switchboard"]}, more=[SWITCHBOARD])
+    told = "The bed light is on, and I've created the automation."
+    llm_server.plan(tool_call("ha_control", TURN_ON), tool_call("switchboard", {}), text(told))
+    assert speech(await say(hass, AND_LAMP)) == told
+
+
+async def test_an_answer_about_nothing_but_what_was_done_is_believed(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    await hass.services.async_call("light", "turn_off", {"entity_id": "light.kitchen_lights"}, blocking=True)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text("It is on now."))
+    assert speech(await say(hass, "turn on the bed light, the kitchen lights are off")) == "It is on now."
+
+
+async def test_an_automation_of_earlier_is_not_judged_where_nothing_is_asked_for(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    told = "The bed light is on. I've created the automation for that already."
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(told))
+    assert speech(await say(hass, "why is it so dark?")) == told
+
+
+async def test_an_automation_that_is_claimed_again_ends_with_the_truth(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    claim = "The bed light is on, and I've created the automation."
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(claim), text("Yes, I have created the automation."))
+    answer = speech(await say(hass, AND_LAMP))
+    assert answer == "Yes, I have created the automation.\n\nActually, no automation was made, changed or deleted."
 
 
 def note_of_request(server: LLMServer, number: int) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from custom_components.home_agent.policy.effects import automation_change
 from custom_components.home_agent.policy.effects.automation_change import AutomationChangeKind
 from custom_components.home_agent.support.const import ASSISTANT, DOMAIN
 from custom_components.home_agent.turn.proposal import ProposalStatus
-from tests.house import person, set_up
-from tests.llm_server import LLMServer
+from tests.house import person, set_up, subentry
+from tests.llm_server import LLMServer, text, tool_call
 
 from .home import FILE, NIGHT, Talk, results, with_files
 
@@ -76,6 +76,34 @@ async def test_a_yes_makes_it_and_leaves_the_others_as_they_were(hass: HomeAssis
     state = hass.states.get("automation.door_at_night")
     assert state is not None
     assert state.state == "on"
+
+
+async def test_what_was_made_in_the_turn_may_be_told(
+    hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context
+) -> None:
+    settings = {"automation_tools": True, "max_calls_per_turn": 20}
+    await set_up(hass, llm_server, profile=settings, options={"never_confirm": ["create_automation"]})
+    told = "The bed light is on, and I've created the automation."
+    lamp = tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+    llm_server.plan(lamp, tool_call("create_automation", NIGHT), text(told))
+    said = await Talk(hass, llm_server, admin).say("turn on the bed light and create an automation for the night")
+    assert hass.states.get("automation.door_at_night") is not None
+    assert said == told
+
+
+async def test_what_another_agent_made_in_the_turn_may_be_told(
+    hass: HomeAssistant, file: Path, llm_server: LLMServer, admin: Context
+) -> None:
+    maker = subentry("profile", "Maker", "profile-2", {"automation_tools": True, "delegation_level": "unrestricted"})
+    lamp = tool_call("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+    ask = tool_call("delegate_to_service", {"target_service_id": "maker", "user_request": "Light at night, please."})
+    told = "The bed light is on, and I've created the automation."
+    options = {"never_confirm": ["create_automation"]}
+    await set_up(hass, llm_server, profile={"delegate_to": ["profile-2"]}, options=options, more=[maker])
+    llm_server.plan(lamp, ask, tool_call("create_automation", NIGHT), text("It is made."), text(told))
+    said = await Talk(hass, llm_server, admin).say("turn on the bed light and create an automation for the night")
+    assert hass.states.get("automation.door_at_night") is not None
+    assert said == told
 
 
 async def test_the_sentence_is_kept(hass: HomeAssistant, talk: Talk) -> None:

@@ -30,7 +30,8 @@ _LEAD_IN = 3  # words before a command that are left out to find it: "and now pl
 class Untrue:
     """What is not true in an answer."""
 
-    nothing_done: bool
+    nothing_done: bool = False
+    no_automation: bool = False  # something was done, but none was made, changed or deleted
     states: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -45,10 +46,19 @@ class ClaimCheck:
     _command: SpokenCommand | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 
-    async def async_untrue(self, answer: str) -> Untrue | None:
-        """Return what is not true in an answer, None if nothing is known to be wrong."""
+    async def async_untrue(self, answer: str, *, of_others: bool = True) -> Untrue | None:
+        """Return what is not true in an answer, None if nothing is known to be wrong.
+
+        Without `of_others`, the answer of a turn that has acted names nothing but what was done in it.
+        """
         record = self.turn.record
         if record.request_id is not None and not self.asks_behind:
+            return None
+        if record.acted and not any(not key or key.startswith("automation:") for key in record.changed):
+            told = claims.told_in(answer, self.turn.speaks)
+            if any(item.shown_by == frozenset() for item in told) and await self._async_asks():
+                return Untrue(no_automation=True)
+        if record.acted and not of_others:
             return None
         if record.acted and (  # what it changed may not show in the states
             not record.outcomes
@@ -78,7 +88,7 @@ class ClaimCheck:
             if unshown or (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
         if wrong:
-            return Untrue(nothing_done=False, states=wrong)
+            return Untrue(states=wrong)
         return None if any_true else await self._async_untold(answer)
 
     async def _async_untold(self, answer: str) -> Untrue | None:

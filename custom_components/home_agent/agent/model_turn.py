@@ -130,7 +130,8 @@ class Agent:
                 if self._requests_left <= 0:
                     await self._async_say(await async_what_is_true(self.chat_log.hass, self.turn, untrue))
                     return
-                self.requests.note_what_is_true({} if untrue.nothing_done else untrue.states)
+                states = {} if untrue.nothing_done else untrue.states
+                self.requests.note_what_is_true(states, no_automation=untrue.no_automation)
                 correcting = untrue
         finally:
             self.endpoint.async_publish()
@@ -470,11 +471,10 @@ def mask_of(turn: Turn, endpoint: Endpoint) -> Mask | None:
 
 
 async def async_untrue(check: ClaimCheck, requests: RequestBuilder, answer: str) -> Untrue | None:
-    """Return what is not true in an answer; one that is only about what was done in its turn is not judged."""
-    if check.turn.record.acted and not requests.may_name_others(answer):
-        return None
+    """Return what is not true in an answer; one that is only about what was done in its turn is believed."""
+    of_others = not check.turn.record.acted or requests.may_name_others(answer)
     try:
-        return await check.async_untrue(answer)
+        return await check.async_untrue(answer, of_others=of_others)
     except Exception as err:  # noqa: BLE001 - a home with odd names may not be understood; that costs no answer
         LOGGER.error("Whether an answer is true could not be judged: %s", errors.where_of(err))
         return None
@@ -482,6 +482,8 @@ async def async_untrue(check: ClaimCheck, requests: RequestBuilder, answer: str)
 
 async def async_what_is_true(hass: HomeAssistant, turn: Turn, untrue: Untrue) -> str:
     """Return a sentence of ours: that nothing was done, or the states of what something else was said of."""
+    if untrue.no_automation:
+        return await async_text(hass, turn.speaks, "no_automation_changed")
     if untrue.nothing_done or not untrue.states:
         return await async_text(hass, turn.speaks, "nothing_changed" if turn.record.outcomes else "nothing_was_done")
     return await async_states(hass, turn.speaks, untrue.states)
@@ -508,7 +510,7 @@ class TaskRequests:
             self._room = round(min(fits, (self._room or sent) * LESS))
         return messages if self._room is None else shortened(messages, self._room, estimate)
 
-    def note_what_is_true(self, states: Mapping[str, str]) -> None:
+    def note_what_is_true(self, states: Mapping[str, str], *, no_automation: bool = False) -> None:
         """Add nothing: a task is not judged."""
 
     def note_last_request(self) -> None:

@@ -400,6 +400,9 @@ class Write:
     def _end(self, outcomes: Mapping[str, Outcome], *, success: bool) -> None:
         entity_ids = {item for effect in self._plan.effects for item in effect.entity_ids}
         self._turn.record.written = outcomes
+        self._turn.record.changed |= {key for key, outcome in outcomes.items() if outcome in HAPPENED}
+        if success and not outcomes:
+            self._turn.record.changed.add("")
         self._turn.record.outcomes.update({item: outcome for item, outcome in outcomes.items() if item in entity_ids})
         if self._writes.note is not None:
             self._writes.note(

@@ -40,7 +40,7 @@ from .home_map import HomeMap
 from .layout import Inputs, Layout, first_rounds, instructions_tokens, layout, states_in_instructions
 from .providers import ContextRequest, Providers
 from .states import DATE, Lookup, View, Views, rows_of
-from .system_prompt import ANSWER_NOW, NOT_SO, NOTHING_DONE, SystemPrompts
+from .system_prompt import ANSWER_NOW, NO_AUTOMATION, NOT_SO, NOTHING_DONE, SystemPrompts
 
 EARLIER = "earlier"
 READY_FOR = 60.0  # seconds; who begins to speak has said it by then
@@ -411,10 +411,10 @@ class RequestBuilder:
             told_with = await async_hide(gathering.hass, told_with, gathering.mask, said)
         return messages_from_content(told_with[0], told_with[1], notes=told_with[2])
 
-    def note_what_is_true(self, states: Mapping[str, str]) -> None:
-        """Tell the model, behind its last answer, that nothing was done, or the states that the answer does not fit."""
+    def note_what_is_true(self, states: Mapping[str, str], *, no_automation: bool = False) -> None:
+        """Tell the model, behind its last answer, that nothing (or nothing of an automation) was done, or the states that it does not fit."""
         newest = self._gathering.transcript.follow(self._chat_log.content)
-        note = NOT_SO if states else NOTHING_DONE
+        note = NO_AUTOMATION if no_automation else NOT_SO if states else NOTHING_DONE
         newest.notes[len(newest.answers) - 1] = render_note(note, self._gathering.turn.record.outcomes, states)
 
     def may_name_others(self, answer: str) -> bool:

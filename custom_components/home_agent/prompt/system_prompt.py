@@ -71,6 +71,11 @@ NOTHING_DONE = (
     "the user plainly that it was not done."
 )
 
+NO_AUTOMATION = (
+    "Your answer says that an automation was made, changed or deleted, but in this turn no tool call did that. Do it now with a "
+    "tool, or tell the user plainly that it was not done."
+)
+
 NOT_SO = (
     "Your answer says of these things what is not so: their states now are listed. Do now with a tool what is left to do, or "
     "tell the user plainly what is true."

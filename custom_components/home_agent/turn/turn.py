@@ -216,6 +216,7 @@ class TurnRecord:
     acted: bool = False  # something was done; False if the home shows no effect
     outcomes: dict[str, Outcome] = field(default_factory=dict)  # of all writes, by entity id
     written: Mapping[str, Outcome] = field(default_factory=dict)  # of the last write, by subject
+    changed: set[str] = field(default_factory=set)  # subjects of all that was done; "" for what has none
     usage: Usage = field(default_factory=Usage)
     first_token_ms: int | None = None
     """Milliseconds from the input to the model's first words, thinking or tool call; None without any."""
@@ -360,6 +361,7 @@ def running(turn: Turn) -> Generator[None]:
             if turn.delegated:  # the parent's answer is checked against them
                 turn.parent.record.acted = turn.parent.record.acted or turn.record.acted
                 turn.parent.record.outcomes.update(turn.record.outcomes)
+                turn.parent.record.changed |= turn.record.changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
