@@ -137,10 +137,9 @@ async def _async_judged(hass: HomeAssistant, home: Home, case: Case) -> Judged:
         record=TurnRecord(acted=bool(done), outcomes=dict(done)),
     )
     began = time.perf_counter()
-    doubted = False
-    if not done or (await home.async_get()).may_name_others(case.answer, done):  # as agent/loop.py does
-        doubted = await ClaimCheck(hass=hass, turn=turn, home=home).async_untrue(case.answer) is not None
-    return Judged(case, doubted, time.perf_counter() - began)
+    of_others = not done or (await home.async_get()).may_name_others(case.answer, done)  # as agent/model_turn.py does
+    untrue = await ClaimCheck(hass=hass, turn=turn, home=home).async_untrue(case.answer, of_others=of_others)
+    return Judged(case, untrue is not None, time.perf_counter() - began)
 
 
 def figures(judged: Sequence[Judged]) -> dict[str, float]:
