@@ -6,6 +6,7 @@ from typing import Any
 
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.setup import async_setup_component
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
@@ -202,6 +203,11 @@ async def test_what_became_of_no_automation_is_not_believed(
     ("did you delete the automation Old one?", "The automation Old one has been deleted."),
     ("list my automations", "The automation Old one is on, the automation Bed light is off."),
     ("switch on the automation Old one", "The automation Old one is already on."),
+    ("create a rule for the evening", "Here is a draft of a new rule: at sunset the bed light goes on."),
+    ("create a rule for the evening", "I can create a new rule if you want."),
+    ("create a rule for the evening", "You have had such a rule since last week."),
+    ("create a rule for the evening", "A new rule needs your confirmation first."),
+    ("what is a rule?", "A new rule is created when you ask for one."),
     ("delete the automation Old one", "I can delete the automation Old one if you want."),
     ("delete the automation Old one", "Shall I delete the automation Old one?"),
     ("delete the automation Old one", "The automation Old one could not be deleted."),
@@ -226,6 +232,13 @@ AND_LAMP = f"turn on the bed light and {MAKE}"
     ("en", AND_LAMP, "Done. The bed light is on now. The automation was created as well."),
     ("en", "turn on the bed light and delete the automation Old one", "I turned on the bed light. The automation Old one has been deleted."),
     ("de", "schalte Bed Light ein und erstelle eine Automation dafür", "Bed Light ist an. Die Automation wurde erstellt."),
+    ("en", "turn on the bed light, and do so every evening", "It is on, and from now on it will go on every evening."),
+    ("en", "turn on the bed light, and move the morning routine to six", "Bed light on. Your morning routine now starts at six."),
+    ("fr", "allume Bed Light et crée une règle pour le soir", "Bed Light est allumée. **Nouvelle automatisation :** « Soir », active dès maintenant."),
+    ("nl", "zet Bed Light aan, en doe dat elke avond", "Bed Light is aan. Je nieuwe regel is nu actief."),
+    ("es", "enciende Bed Light y crea una regla", "Bed Light está encendida. La nueva regla ya está activa."),
+    ("it", "accendi Bed Light, e fallo ogni sera", "Bed Light è accesa. La nuova automazione è già attiva."),
+    ("pl", "włącz Bed Light i rób to zawsze wieczorem", "Bed Light świeci. Nowa reguła jest już aktywna."),
 ])  # fmt: skip
 async def test_what_became_of_no_automation_is_not_believed_beside_something_that_was_done(
     hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
@@ -239,6 +252,19 @@ async def test_what_became_of_no_automation_is_not_believed_beside_something_tha
 SWITCHBOARD = subentry("custom_tool", "switchboard", "tool-1", {
     "name": "switchboard", "description": "Makes automations elsewhere.", "handler": {"type": "service", "service": "switchboard.make"},
 })  # fmt: skip
+
+
+async def test_an_automation_that_was_switched_is_told_of(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    old_one = {"alias": "Old one", "triggers": [], "actions": []}
+    assert await async_setup_component(hass, "automation", {"automation": old_one})
+    async_expose_entity(hass, ASSISTANT, "automation.old_one", should_expose=True)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "automation.old_one"}, blocking=True)
+    await set_up(hass, llm_server, options=QUICK | {"never_confirm": ["automation"]})
+    call = tool_call("ha_control", {"action": "turn_on", "entity_id": "automation.old_one"})
+    llm_server.plan(call, text("Your routine Old one now runs every evening."))
+    said = speech(await say(hass, "switch on the automation Old one"))
+    assert hass.states.get("automation.old_one").state == "on"  # type: ignore[union-attr]
+    assert said == "Your routine Old one now runs every evening."
 
 
 async def test_what_others_make_of_an_automation_is_not_judged(hass: HomeAssistant, llm_server: LLMServer) -> None:

@@ -54,10 +54,9 @@ class ClaimCheck:
         record = self.turn.record
         if record.request_id is not None and not self.asks_behind:
             return None
-        if record.acted and not any(not key or key.startswith("automation:") for key in record.changed):
-            told = claims.told_in(answer, self.turn.speaks)
-            if any(item.shown_by == frozenset() for item in told) and await self._async_asks():
-                return Untrue(no_automation=True)
+        told = claims.told_in(answer, self.turn.speaks)
+        if await self._async_claims_automation(answer, told):
+            return Untrue(no_automation=True) if record.acted else Untrue(nothing_done=True)
         if record.acted and not of_others:
             return None
         if record.acted and (  # what it changed may not show in the states
@@ -65,12 +64,11 @@ class ClaimCheck:
             or any(DOMAINS.get(key.partition(".")[0], UNKNOWN).acts_unseen for key in record.outcomes)
         ):
             return None
-        told = claims.told_in(answer, self.turn.speaks)
         told += await self._async_translated(claims.told_plainly(answer, self.turn.speaks))
         if not told:
             return await self._async_untold(answer)
         wrong: dict[str, str] = {}
-        unproven = unshown = acts = any_true = False
+        unproven = acts = any_true = False
         for item in told:
             verdicts = await self._async_verdicts(item)
             any_true = any_true or any(verdicts.values())
@@ -82,14 +80,23 @@ class ClaimCheck:
                 wrong |= {key: state.state if state is not None else "" for key, state in states.items()}
             elif not record.acted and not any(verdicts.values()):
                 unproven = unproven or item.acts or bool(item.states and await self._async_recognised())
-                unshown = unshown or item.shown_by == frozenset()
         if not record.acted and (wrong or unproven) and await self._async_asks():
             command = await self._async_recognised()
-            if unshown or (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
+            if (unproven and not (command and command.fulfilled)) or (wrong and (acts or command)):
                 return Untrue(nothing_done=True, states=wrong)
         if wrong:
             return Untrue(states=wrong)
         return None if any_true else await self._async_untold(answer)
+
+    async def _async_claims_automation(self, answer: str, told: Sequence[claims.Told]) -> bool:
+        """Return whether an answer says that an automation was made, changed or deleted, in a turn that did this to none."""
+        turn = self.turn
+        if any(not key or key.startswith(("automation:", "automation.")) for key in turn.record.changed):
+            return False
+        is_claimed = any(item.shown_by == frozenset() for item in told) or (
+            claims.wants_automation(turn.text, turn.language) and claims.tells_of_change(answer, turn.speaks)
+        )
+        return is_claimed and await self._async_asks()
 
     async def _async_untold(self, answer: str) -> Untrue | None:
         """Doubt an answer of which no sentence is understood, but that claims.repeats words of a command and denies nothing."""

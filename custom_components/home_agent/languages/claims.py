@@ -65,10 +65,22 @@ class _Claims:
     said: Sequence[re.Pattern[str]]
     automations: Sequence[tuple[frozenset[str], re.Pattern[str]]]
     """What says that something became of an automation, with the domains whose states show it."""
+    wanted: re.Pattern[str]
+    """Words of who wants an automation."""
+    automation: re.Pattern[str]
+    changed: re.Pattern[str]
+    """What makes a sentence with that word tell of something new: "is created", "is now called"."""
+    fresh: re.Pattern[str]
+    """A new one by its words: it may be active already."""
+    from_now: re.Pattern[str]
+    not_new: re.Pattern[str]
+    """What makes it tell of nothing new: plans, examples, what was earlier."""
     done: re.Pattern[str]
     """The whole first sentence that is more than an agreement: "Done." """
     denials: re.Pattern[str]
     """What a claim never has: negations, conditions, what was earlier."""
+    denied: re.Pattern[str]
+    """The same without "already"."""
     not_now: re.Pattern[str]
     """What makes it tell no state of now: the same without "already", and how something was, or always is."""
     states: Sequence[tuple[str, re.Pattern[str]]]
@@ -131,6 +143,35 @@ def _about_automation(sentence: str, patterns: Sequence[_Claims]) -> frozenset[s
             if found and not item.denials.search(sentence, 0, found.end()):
                 return shown_by
     return None
+
+
+def wants_automation(text: str, language: str) -> bool:
+    """Return whether the user's words may ask for an automation: for something that happens again and again."""
+    said = _plain(bounded(text))
+    return any(item.wanted.search(said) or item.automation.search(said) for item in _claims_in(language))
+
+
+def tells_of_change(answer: str, language: str) -> bool:
+    """Return whether a sentence tells of an automation as new or changed, in an answer to who wants one.
+
+    It neither asks nor denies, and tells neither of a plan nor of what was earlier.
+    """
+    patterns = _claims_in(language)
+    for raw in _sentences(answer):
+        sentence = raw.strip(_EDGES)
+        if raw.endswith(_ASKS) or any(item.not_new.search(sentence) for item in patterns):
+            continue
+        if _about_automation(sentence, patterns):  # it was switched: its state shows that
+            continue
+        for item in patterns:
+            found = item.from_now.search(sentence)
+            if found and not item.denials.search(sentence, 0, found.end()):
+                return True
+            is_changed = item.automation.search(sentence) and item.changed.search(sentence)
+            denials = item.denied if item.fresh.search(sentence) else item.denials
+            if is_changed and not denials.search(sentence):
+                return True
+    return False
 
 
 def answers_with_less(answer: str, language: str) -> bool:
@@ -313,7 +354,18 @@ def _claims_of(code: str) -> _Claims | None:
     starts = f"|^(?:{'|'.join(words.earlier_at_start)})\\b" if words.earlier_at_start else ""
     thanks = rf"(?<=\w)[\s,.!;–-]{{1,9}}(?:{'|'.join(words.thanks)})[\s.!]{{0,9}}$"
     still = [word for word in words.denials if word not in words.already]
+    about = words.automations
+    kept = [
+        filled(f"<{part}>", words.parts) for part in ("kept", "kept_by_me", "toggled", "toggled_by_me") if part in words.parts
+    ]
+    automation = filled(r"\b<automation>", words.parts) if "automation" in words.parts else ""
     return _Claims(
+        wanted=any_word(about.get("wanted", ())),
+        automation=re.compile(automation) if automation else _NOTHING,
+        fresh=re.compile(rf"{any_word(about['new']).pattern} {automation}") if about.get("new") else _NOTHING,
+        changed=any_word([*about.get("new", ()), *kept]),
+        from_now=any_word(about.get("from_now", ())),
+        not_new=any_word(about.get("not_new", ())),
         said=[re.compile(filled(pattern, words.parts)) for pattern in words.said],
         automations=[
             (shown_by, re.compile(filled(pattern, words.parts)))
@@ -322,6 +374,7 @@ def _claims_of(code: str) -> _Claims | None:
         ],
         done=re.compile("|".join(filled(f"(?:{pattern})", words.parts) for pattern in words.done) or "(?!)"),
         denials=any_word(words.denials),
+        denied=any_word(still),
         not_now=any_word((*still, *words.not_now)),
         states=[(kind, re.compile("|".join(listed))) for kind, listed in words.states.items()],
         looks_back=re.compile(f"{any_word(words.earlier).pattern}{starts}"),

@@ -102,7 +102,8 @@ class ClaimWords:
 
     parts: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     automations: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What says that an automation was `made`, which is also changed and deleted, or `switched`."""
+    """What says that an automation was `made`, which is also changed and deleted, or `switched`; words of who wants one
+    (`wanted`), and of an answer that tells of something `new`, `from_now` on, or `not_new`."""
     said: Sequence[str] = ()
     done: Sequence[str] = ()
     denials: Sequence[str] = ()
