@@ -205,6 +205,7 @@ async def test_what_became_of_no_automation_is_not_believed(
     ("switch on the automation Old one", "The automation Old one is already on."),
     ("create a rule for the evening", "Here is a draft of a new rule: at sunset the bed light goes on."),
     ("create a rule for the evening", "I can create a new rule if you want."),
+    ("create a rule for the evening", "Which lamp is the new rule for?"),
     ("create a rule for the evening", "You have had such a rule since last week."),
     ("create a rule for the evening", "A new rule needs your confirmation first."),
     ("what is a rule?", "A new rule is created when you ask for one."),
@@ -252,6 +253,13 @@ async def test_what_became_of_no_automation_is_not_believed_beside_something_tha
 SWITCHBOARD = subentry("custom_tool", "switchboard", "tool-1", {
     "name": "switchboard", "description": "Makes automations elsewhere.", "handler": {"type": "service", "service": "switchboard.make"},
 })  # fmt: skip
+
+
+async def test_what_one_does_is_no_claim_where_none_was_asked_for(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    told = "The bed light is on. Your morning routine now starts at six."
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(told))
+    assert speech(await say(hass, "turn on the bed light")) == told
 
 
 async def test_an_automation_that_was_switched_is_told_of(hass: HomeAssistant, llm_server: LLMServer) -> None:

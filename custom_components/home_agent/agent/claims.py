@@ -46,19 +46,14 @@ class ClaimCheck:
     _command: SpokenCommand | None = field(default=None, init=False)
     _asked: bool = field(default=False, init=False)
 
-    async def async_untrue(self, answer: str, *, of_others: bool = True) -> Untrue | None:
-        """Return what is not true in an answer, None if nothing is known to be wrong.
-
-        Without `of_others`, the answer of a turn that has acted names nothing but what was done in it.
-        """
+    async def async_untrue(self, answer: str) -> Untrue | None:
+        """Return what is not true in an answer, None if nothing is known to be wrong."""
         record = self.turn.record
         if record.request_id is not None and not self.asks_behind:
             return None
         told = claims.told_in(answer, self.turn.speaks)
         if await self._async_claims_automation(answer, told):
             return Untrue(no_automation=True) if record.acted else Untrue(nothing_done=True)
-        if record.acted and not of_others:
-            return None
         if record.acted and (  # what it changed may not show in the states
             not record.outcomes
             or any(DOMAINS.get(key.partition(".")[0], UNKNOWN).acts_unseen for key in record.outcomes)

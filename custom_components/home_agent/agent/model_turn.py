@@ -471,10 +471,11 @@ def mask_of(turn: Turn, endpoint: Endpoint) -> Mask | None:
 
 
 async def async_untrue(check: ClaimCheck, requests: RequestBuilder, answer: str) -> Untrue | None:
-    """Return what is not true in an answer; one that is only about what was done in its turn is believed."""
-    of_others = not check.turn.record.acted or requests.may_name_others(answer)
+    """Return what is not true in an answer; one that is only about what was done in its turn is not judged."""
+    if check.turn.record.acted and not requests.may_name_others(answer):
+        return None
     try:
-        return await check.async_untrue(answer, of_others=of_others)
+        return await check.async_untrue(answer)
     except Exception as err:  # noqa: BLE001 - a home with odd names may not be understood; that costs no answer
         LOGGER.error("Whether an answer is true could not be judged: %s", errors.where_of(err))
         return None

@@ -161,8 +161,6 @@ def tells_of_change(answer: str, language: str) -> bool:
         sentence = raw.strip(_EDGES)
         if raw.endswith(_ASKS) or any(item.not_new.search(sentence) for item in patterns):
             continue
-        if _about_automation(sentence, patterns):  # it was switched: its state shows that
-            continue
         for item in patterns:
             found = item.from_now.search(sentence)
             if found and not item.denials.search(sentence, 0, found.end()):

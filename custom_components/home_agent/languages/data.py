@@ -103,7 +103,7 @@ class ClaimWords:
     parts: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     automations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What says that an automation was `made`, which is also changed and deleted, or `switched`; words of who wants one
-    (`wanted`), and of an answer that tells of something `new`, `from_now` on, or `not_new`."""
+    (`wanted`), and of an answer that tells of something `new`, `from_now` on, or `not_new`; parts of words by which one is `mentioned`."""
     said: Sequence[str] = ()
     done: Sequence[str] = ()
     denials: Sequence[str] = ()
@@ -530,6 +530,13 @@ def data_of(language: str) -> LanguageData:
     """Return the data of a language; empty where it has no file."""
     code = base_of(language)
     return _kept(code) if code in language_codes() else _EMPTY
+
+
+def mentions_automation(text: str, language: str) -> bool:
+    """Return whether a text may tell of an automation, by parts of words; it says yes rather than no."""
+    told = text.casefold()
+    codes = (language, ENGLISH)  # models fall back to English in any language
+    return any(word in told for code in codes for word in data_of(code).claims.automations.get("mentioned", ()))
 
 
 def all_data() -> dict[str, LanguageData]:

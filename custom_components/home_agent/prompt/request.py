@@ -21,6 +21,7 @@ from ..client.messages import Message, OfferedTools, ToolSpec, messages_from_con
 from ..home.foreign import async_reader, note_read
 from ..home.snapshot import Home
 from ..home.volatility import Volatility
+from ..languages.data import mentions_automation
 from ..policy.tool import HomeAgentTool
 from ..policy.write import HAPPENED
 from ..search.model import Query
@@ -419,7 +420,10 @@ class RequestBuilder:
 
     def may_name_others(self, answer: str) -> bool:
         """Return whether an answer may be about more than what its turn has done."""
-        happened = [key for key, outcome in self._gathering.turn.record.outcomes.items() if outcome in HAPPENED]
+        turn = self._gathering.turn
+        if mentions_automation(answer, turn.speaks):  # no state shows that one was made
+            return True
+        happened = [key for key, outcome in turn.record.outcomes.items() if outcome in HAPPENED]
         return self._gathering.view.snapshot.may_name_others(answer, happened)
 
     def note_last_request(self) -> None:

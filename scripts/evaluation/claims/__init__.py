@@ -21,7 +21,7 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, async_
 
 from custom_components.home_agent.agent.claims import ClaimCheck
 from custom_components.home_agent.home.snapshot import Home
-from custom_components.home_agent.languages.data import async_load
+from custom_components.home_agent.languages.data import async_load, mentions_automation
 from custom_components.home_agent.settings.profile import profile_from_data
 from custom_components.home_agent.support.const import ASSISTANT
 from custom_components.home_agent.turn.turn import Outcome, Turn, TurnRecord
@@ -137,9 +137,13 @@ async def _async_judged(hass: HomeAssistant, home: Home, case: Case) -> Judged:
         record=TurnRecord(acted=bool(done), outcomes=dict(done)),
     )
     began = time.perf_counter()
-    of_others = not done or (await home.async_get()).may_name_others(case.answer, done)  # as agent/model_turn.py does
-    untrue = await ClaimCheck(hass=hass, turn=turn, home=home).async_untrue(case.answer, of_others=of_others)
-    return Judged(case, untrue is not None, time.perf_counter() - began)
+    doubted = False
+    may_name = mentions_automation(case.answer, case.language) or (await home.async_get()).may_name_others(
+        case.answer, done
+    )
+    if not done or may_name:  # as prompt/request.py does
+        doubted = await ClaimCheck(hass=hass, turn=turn, home=home).async_untrue(case.answer) is not None
+    return Judged(case, doubted, time.perf_counter() - began)
 
 
 def figures(judged: Sequence[Judged]) -> dict[str, float]:
