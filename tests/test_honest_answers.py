@@ -283,7 +283,9 @@ async def test_what_others_make_of_an_automation_is_not_judged(hass: HomeAssista
     assert speech(await say(hass, AND_LAMP)) == told
 
 
-async def test_an_answer_about_nothing_but_what_was_done_is_believed(hass: HomeAssistant, llm_server: LLMServer) -> None:
+async def test_an_answer_about_nothing_but_what_was_done_is_believed(
+    hass: HomeAssistant, llm_server: LLMServer
+) -> None:
     await set_up(hass, llm_server, options=QUICK)
     await hass.services.async_call("light", "turn_off", {"entity_id": "light.kitchen_lights"}, blocking=True)
     llm_server.plan(tool_call("ha_control", TURN_ON), text("It is on now."))

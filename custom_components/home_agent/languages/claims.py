@@ -354,7 +354,9 @@ def _claims_of(code: str) -> _Claims | None:
     still = [word for word in words.denials if word not in words.already]
     about = words.automations
     kept = [
-        filled(f"<{part}>", words.parts) for part in ("kept", "kept_by_me", "toggled", "toggled_by_me") if part in words.parts
+        filled(f"<{part}>", words.parts)
+        for part in ("kept", "kept_by_me", "toggled", "toggled_by_me")
+        if part in words.parts
     ]
     automation = filled(r"\b<automation>", words.parts) if "automation" in words.parts else ""
     return _Claims(
