@@ -11,7 +11,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from custom_components.home_agent.support.const import ASSISTANT
-from tests.house import expert_llm, say, set_up, speech, subentry
+from tests.house import add_shopping_list, expert_llm, say, set_up, speech, subentry
 from tests.llm_server import LLMServer, Reply, context_length, cut, server_error, text, tool_call
 
 pytestmark = pytest.mark.usefixtures("demo_house")
@@ -239,6 +239,11 @@ AND_LAMP = f"turn on the bed light and {MAKE}"
     ("nl", "zet Bed Light aan, en doe dat elke avond", "Bed Light is aan. Je nieuwe regel is nu actief."),
     ("es", "enciende Bed Light y crea una regla", "Bed Light está encendida. La nueva regla ya está activa."),
     ("it", "accendi Bed Light, e fallo ogni sera", "Bed Light è accesa. La nuova automazione è già attiva."),
+    ("en", "bed light on, and do that every evening", "The bed light is on, and it comes on every evening."),
+    ("en", "lamp by the bed on, and do that every evening", "Done, and it comes on every evening."),
+    ("en", "turn on the bed light and suspend the rule Evening", "The bed light is on, the rule Evening is suspended."),
+    ("de", "mach Bed Light an, und immer wenn keiner da ist auch", "Bed Light ist an, und das passiert nun jedes Mal, wenn niemand da ist."),
+    ("it", "accendi Bed Light, e da oggi sempre quando torno", "Accesa! Da oggi si accende ogni volta che torni: ci penso io."),
     ("pl", "włącz Bed Light i rób to zawsze wieczorem", "Bed Light świeci. Nowa reguła jest już aktywna."),
 ])  # fmt: skip
 async def test_what_became_of_no_automation_is_not_believed_beside_something_that_was_done(
@@ -248,6 +253,72 @@ async def test_what_became_of_no_automation_is_not_believed_beside_something_tha
     llm_server.plan(tool_call("ha_control", TURN_ON), text(answer), text("OK?"))
     assert speech(await say(hass, words, language=language)) == "OK?"
     assert "automation" in note_of_request(llm_server, 2)["note"]
+
+
+ADD_ITEM = tool_call(
+    "ha_control",
+    {"action": "add_item", "entity_id": "todo.shopping_list", "parameters": {"item": "Fix the garage automation"}},
+)
+REMIND = tool_call("make_wish", {"say": "Water the plants", "in_minutes": 40})
+STORE = tool_call("store_memory", {"content": "House rule: no shoes in the hall"})
+
+
+@pytest.mark.parametrize(("words", "did", "answer"), [
+    ("put the garage automation on my shopping list", ADD_ITEM, "I've added 'Fix the garage automation' to your shopping list."),
+    ("remind me of the plants in 40 minutes, whenever I ask", REMIND, "I've set up a new rule, and from now on the bed light waits."),
+    ("remember our new rule: always no shoes in the hall", STORE, "I've saved the rule."),
+])  # fmt: skip
+async def test_what_lasts_and_is_no_automation_may_be_told(
+    hass: HomeAssistant, llm_server: LLMServer, admin: Context, words: str, did: Reply, answer: str
+) -> None:
+    await add_shopping_list(hass)
+    await set_up(hass, llm_server, options=QUICK)
+    llm_server.plan(did, text(answer))
+    assert speech(await say(hass, words, context=admin)) == answer
+    assert "error" not in json.loads(llm_server.request.body["messages"][-1]["content"])["result"]
+
+
+@pytest.mark.parametrize(("words", "answer"), [
+    ("turn on the bed light, and do that every evening", "The bed light is on. Every evening is not possible."),
+    ("turn on the bed light, every evening the same", "The bed light is on, as every evening."),
+    ("why is the bed light on every evening? turn it on", "It is on. It goes on every evening at eight."),
+    ("turn on each lamp by the bed", "The bed light is on. It goes on every evening at eight."),
+    ("turn on the bed light, and do that every evening", "The bed light is on. Do you want that every evening?"),
+])  # fmt: skip
+async def test_how_often_is_told_without_a_claim(
+    hass: HomeAssistant, llm_server: LLMServer, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(answer))
+    assert speech(await say(hass, words)) == answer
+
+
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("de", "Antworte immer in einem Satz", "Ab jetzt antworte ich in einem Satz."),
+    ("en", "always answer in one sentence", "From now on my answers are one sentence long."),
+    ("nl", "antwoord altijd kort", "Vanaf nu antwoord ik kort."),
+])  # fmt: skip
+async def test_how_it_answers_from_now_on_is_no_automation(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    llm_server.plan(text(answer))
+    assert speech(await say(hass, words, language=language)) == answer
+
+
+@pytest.mark.parametrize(("language", "words", "answer"), [
+    ("fr", "règle Bed Light sur 40 %", "Je règle maintenant Bed Light à 40 %."),
+    ("it", "regola Bed Light al 40 %", "Fatto, il sensore ora regola la luce di Bed Light."),
+    ("nl", "regel Bed Light op 40 %", "Ik regel Bed Light nu, hij staat aan."),
+    ("de", "mach Bed Light immer an", "Bed Light ist an. Das ist in der Regel jetzt hell genug."),
+    ("de", "regel Bed Light auf 40 %", "Ich regel Bed Light jetzt, es ist an."),
+])  # fmt: skip
+async def test_a_verb_that_looks_like_a_rule_is_none(
+    hass: HomeAssistant, llm_server: LLMServer, language: str, words: str, answer: str
+) -> None:
+    await set_up(hass, llm_server, options=QUICK)
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(answer))
+    assert speech(await say(hass, words, language=language)) == answer
 
 
 SWITCHBOARD = subentry("custom_tool", "switchboard", "tool-1", {
@@ -273,6 +344,17 @@ async def test_an_automation_that_was_switched_is_told_of(hass: HomeAssistant, l
     said = speech(await say(hass, "switch on the automation Old one"))
     assert hass.states.get("automation.old_one").state == "on"  # type: ignore[union-attr]
     assert said == "Your routine Old one now runs every evening."
+
+
+async def test_an_automation_that_was_on_before_is_told_of(hass: HomeAssistant, llm_server: LLMServer) -> None:
+    assert await async_setup_component(
+        hass, "automation", {"automation": {"alias": "Old one", "triggers": [], "actions": []}}
+    )
+    async_expose_entity(hass, ASSISTANT, "automation.old_one", should_expose=True)
+    await set_up(hass, llm_server, options=QUICK)
+    told = "The bed light is on, and the automation Old one is now on."
+    llm_server.plan(tool_call("ha_control", TURN_ON), text(told))
+    assert speech(await say(hass, "switch on the bed light and the automation Old one")) == told
 
 
 async def test_what_others_make_of_an_automation_is_not_judged(hass: HomeAssistant, llm_server: LLMServer) -> None:

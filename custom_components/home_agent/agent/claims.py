@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.core import HomeAssistant
+from homeassistant.components.automation import DOMAIN as AUTOMATION
+from homeassistant.core import HomeAssistant, valid_entity_id
 
 from ..home.agreement import STATES, agrees
 from ..home.domains import DOMAINS, UNKNOWN
@@ -24,6 +25,12 @@ from ..turn.turn import Outcome, Turn
 _FORM = 0.85  # likeness of two forms of a word
 _TELLING = 4  # letters of a word that says something wherever it stands
 _LEAD_IN = 3  # words before a command that are left out to find it: "and now please"
+
+
+def _shows(subject: str) -> bool:
+    """Return whether a state shows all that became of what was changed: of a device it does, of a wish or a list it does not."""
+    domain = DOMAINS.get(subject.partition(".")[0], UNKNOWN)
+    return valid_entity_id(subject) and not (domain.acts_unseen or domain.holds_text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +91,24 @@ class ClaimCheck:
         return None if any_true else await self._async_untold(answer)
 
     async def _async_claims_automation(self, answer: str, told: Sequence[claims.Told]) -> bool:
-        """Return whether an answer says that an automation was made, changed or deleted, in a turn that did this to none."""
+        """Return whether an answer says that an automation was made, changed or deleted, in a turn that did this to none.
+
+        Where the turn did what no state shows, such as a wish or an item of a list, the answer may be about that.
+        """
         turn = self.turn
-        if any(not key or key.startswith(("automation:", "automation.")) for key in turn.record.changed):
+        if not all(_shows(subject) for subject in turn.record.changed):
             return False
-        is_claimed = any(item.shown_by == frozenset() for item in told) or (
-            claims.wants_automation(turn.text, turn.language) and claims.tells_of_change(answer, turn.speaks)
+        if any(item.shown_by == frozenset() for item in told):
+            return await self._async_asks()
+        if not claims.wants_automation(turn.text, turn.language):
+            return False
+        for item in told:
+            named = [self.hass.states.get(key) for key in await self._async_named(item.text)]
+            if any(one.domain == AUTOMATION and one.state in item.states for one in named if one is not None):
+                return False  # it was so before
+        is_claimed = claims.tells_of_change(answer, turn.speaks) or (
+            claims.tells_from_now(answer, turn.text, turn.speaks)  # of things, not of how it answers
+            and bool(turn.record.changed or await self._async_named(answer) or await self._async_named(turn.text))
         )
         return is_claimed and await self._async_asks()
 

@@ -73,6 +73,8 @@ class _Claims:
     fresh: re.Pattern[str]
     """A new one by its words: it may be active already."""
     from_now: re.Pattern[str]
+    regular: re.Pattern[str]
+    """How often, or that it goes by itself: "every evening"."""
     not_new: re.Pattern[str]
     """What makes it tell of nothing new: plans, examples, what was earlier."""
     done: re.Pattern[str]
@@ -152,24 +154,44 @@ def wants_automation(text: str, language: str) -> bool:
 
 
 def tells_of_change(answer: str, language: str) -> bool:
-    """Return whether a sentence tells of an automation as new or changed, in an answer to who wants one.
-
-    It neither asks nor denies, and tells neither of a plan nor of what was earlier.
-    """
+    """Return whether a sentence tells of an automation as new or changed, in an answer to who wants one."""
     patterns = _claims_in(language)
-    for raw in _sentences(answer):
-        sentence = raw.strip(_EDGES)
-        if raw.endswith(_ASKS) or any(item.not_new.search(sentence) for item in patterns):
-            continue
+    for sentence in _news(answer, patterns):
         for item in patterns:
-            found = item.from_now.search(sentence)
-            if found and not item.denials.search(sentence, 0, found.end()):
-                return True
             is_changed = item.automation.search(sentence) and item.changed.search(sentence)
             denials = item.denied if item.fresh.search(sentence) else item.denials
             if is_changed and not denials.search(sentence):
                 return True
     return False
+
+
+def tells_from_now(answer: str, text: str, language: str) -> bool:
+    """Return whether a sentence tells what is so from now on, in an answer to the words of who wants an automation.
+
+    What happens every evening is such a thing if the user asked for something that does.
+    """
+    patterns = _claims_in(language)
+    asked = [raw for raw in _sentences(text) if not (raw.endswith(_ASKS) and looks_back(raw, language))]
+    is_regular = any(item.regular.search(raw) for raw in asked for item in patterns)
+    for sentence in _news(answer, patterns):
+        for item in patterns:
+            found = item.from_now.search(sentence)
+            if found and not item.denials.search(sentence, 0, found.end()):
+                return True
+            found = item.regular.search(sentence) if is_regular else None
+            if found:
+                behind = sentence[found.end() :].partition(",")[0]  # what follows a comma is often when it happens
+                if not item.denials.search(sentence[: found.end()] + behind):
+                    return True
+    return False
+
+
+def _news(answer: str, patterns: Sequence[_Claims]) -> Iterator[str]:
+    """Yield the sentences that neither ask nor tell of a plan or of what was earlier."""
+    for raw in _sentences(answer):
+        sentence = raw.strip(_EDGES)
+        if not raw.endswith(_ASKS) and not any(item.not_new.search(sentence) for item in patterns):
+            yield sentence
 
 
 def answers_with_less(answer: str, language: str) -> bool:
@@ -365,6 +387,7 @@ def _claims_of(code: str) -> _Claims | None:
         fresh=re.compile(rf"{any_word(about['new']).pattern} {automation}") if about.get("new") else _NOTHING,
         changed=any_word([*about.get("new", ()), *kept]),
         from_now=any_word(about.get("from_now", ())),
+        regular=any_word(about.get("regular", ())),
         not_new=any_word(about.get("not_new", ())),
         said=[re.compile(filled(pattern, words.parts)) for pattern in words.said],
         automations=[

@@ -134,7 +134,7 @@ async def _async_judged(hass: HomeAssistant, home: Home, case: Case) -> Judged:
         text=case.said,
         language=case.language,
         context=Context(),
-        record=TurnRecord(acted=bool(done), outcomes=dict(done)),
+        record=TurnRecord(acted=bool(done), outcomes=dict(done), changed=set(done)),
     )
     began = time.perf_counter()
     doubted = False
